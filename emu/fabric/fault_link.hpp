@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A wrapper that does to the frames of a link what fault rules say.
+//
+// Each frame is offered to the rules in order; the first that applies acts. Deterministic: same
+// seed, same frames, same faults. Non-RoCE frames (ARP, ICMP) pass untouched unless a rule has no
+// filter and the option says so.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "fabric/fault_rule.hpp"
+#include "link/capture_link.hpp"
+#include "link/link.hpp"
+
+namespace softrnic::fabric {
+
+struct FaultOptions {
+  std::uint64_t seed = 1;
+  // Faults without a filter also hit frames that are not RoCE.
+  bool all_traffic = false;
+  // Told of each fault as it happens: the frame as it was before, and the note ("drop: rule
+  // text"). A capture writes dropped frames from here. May be empty.
+  std::function<void(wire::Instant, link::Direction, const wire::ByteChain&, std::string_view note)>
+      on_fault;
+};
+
+// Faults applied per rule so far, in rule order.
+struct FaultCounts {
+  std::vector<std::uint64_t> applied;
+};
+
+class FaultLink : public link::Link {
+ public:
+  virtual const FaultCounts& counts() const = 0;
+};
+
+std::unique_ptr<FaultLink> inject_faults(std::unique_ptr<link::Link> inner,
+                                         std::vector<FaultRule> rules, FaultOptions options = {});
+
+}  // namespace softrnic::fabric

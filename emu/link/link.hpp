@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A link: whole frames in and out, in bursts. The one interface between a NIC and its wire.
+//
+// Backends (memory, tap, packet, xdp) and wrappers (capture; faults, in fabric/) implement it, so
+// they stack freely. Not thread-safe: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "link/frame.hpp"
+#include "wire/expected.hpp"
+#include "wire/instant.hpp"
+
+namespace softrnic::link {
+
+struct Capabilities {
+  std::string name;          // as the user gave it: "tap:rnic0"
+  std::uint32_t mtu = 1500;  // bytes of network packet a frame may carry (no Ethernet header)
+  // The interface's own address, when the link sits on one whose address the NIC should use or
+  // avoid; zero when it has none.
+  wire::MacAddress mac;
+};
+
+class Link {
+ public:
+  virtual ~Link() = default;
+  Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  virtual const Capabilities& capabilities() const = 0;
+
+  // Lends up to out.size() empty frames; returns how many. Fewer means "no buffer free now".
+  virtual std::size_t tx_alloc(std::span<Frame*> out) = 0;
+  // Takes all the frames: sends what the wire accepts and counts what it does not as dropped (a
+  // wire may lose frames; the transport recovers). The loan of each ends here.
+  virtual void tx_push(wire::Instant now, std::span<Frame* const> frames) = 0;
+  // Ends the loan of frames that were allocated and not sent.
+  virtual void tx_cancel(std::span<Frame* const> frames) = 0;
+
+  // Lends up to out.size() received frames; returns how many (0: nothing there now).
+  virtual std::size_t rx_burst(wire::Instant now, std::span<Frame*> out) = 0;
+  virtual void rx_release(std::span<Frame* const> frames) = 0;
+
+  // When rx_burst or flush must be called again although no frame arrived (a delayed frame falls
+  // due); kNever when not.
+  virtual wire::Instant next_deadline() const { return wire::kNever; }
+  // Sends what has fallen due by `now`.
+  virtual void flush(wire::Instant now) { (void)now; }
+
+  // Readable when a frame has arrived; -1 when the link has none (memory).
+  virtual int descriptor() const = 0;
+
+  struct Statistics {
+    std::uint64_t rx_frames = 0;
+    std::uint64_t rx_bytes = 0;
+    std::uint64_t rx_dropped = 0;  // too large, or no buffer
+    std::uint64_t tx_frames = 0;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t tx_dropped = 0;  // refused by the wire
+  };
+  virtual const Statistics& statistics() const = 0;
+};
+
+// Why a link could not be opened: cause and mend in one sentence.
+struct OpenError {
+  std::string message;
+};
+
+// Opens "tap:NAME", "packet:IFACE" or "xdp:IFACE". (A memory link is made by MemoryWire.) `mtu`:
+// wanted frame size, used where the link can set it; 0 keeps what is there.
+wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view specification,
+                                                           std::uint32_t mtu = 0);
+
+}  // namespace softrnic::link
