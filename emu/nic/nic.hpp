@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The emulated NIC: a link, the resources a verbs user knows (protection domains, memory regions,
+// completion queues, queue pairs, address handles, GIDs), and the crank that turns it all.
+//
+// Sans-clock: the caller supplies `now` and turns the crank; nic::run_until (event_loop.hpp) does
+// it in real time. Not thread-safe: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "link/link.hpp"
+#include "nic/completion_queue.hpp"
+#include "nic/gid_table.hpp"
+#include "nic/memory_region_table.hpp"
+#include "transport/counters.hpp"
+#include "transport/queue_pair.hpp"
+#include "wire/address_vector.hpp"
+
+namespace softrnic::nic {
+
+struct NicConfig {
+  // All zeros: a locally administered address drawn from the seed.
+  wire::MacAddress mac;
+  std::vector<InterfaceAddress> addresses;
+  // Every frame leaves with this tag, and only frames with its id are taken, when given.
+  std::optional<wire::VlanTag> vlan;
+  // Source of keys, QP numbers' offset, the IPv4 identification. Zero: drawn from the system.
+  std::uint64_t seed = 0;
+  std::uint32_t max_queue_pairs = 1u << 17;
+  std::uint32_t first_qpn = 0x11;
+};
+
+// Where packets of a queue pair or address handle go, as ibv_ah_attr says it.
+struct AddressAttributes {
+  std::uint32_t gid_index = 0;  // which of our GIDs, and with it the RoCE version
+  wire::Gid destination;
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint32_t flow_label = 0;    // 0: drawn from the QP numbers
+  std::uint8_t service_level = 0;  // VLAN priority, when the NIC has a VLAN
+};
+
+struct QueuePairInit {
+  wire::Service service = wire::Service::reliable_connection;
+  transport::ProtectionDomain domain{};
+  CompletionQueue* send_completions = nullptr;
+  CompletionQueue* receive_completions = nullptr;
+  transport::QueuePairCapacity capacity;
+  // A particular number instead of the next free one.
+  std::optional<std::uint32_t> qpn;
+};
+
+enum class ResourceError : std::uint8_t {
+  bad_domain,
+  bad_completion_queue,
+  bad_capacity,
+  bad_service,
+  qpn_in_use,
+  table_full,
+  no_such_queue_pair,
+  no_such_gid,
+  bad_destination,  // zero, or another IP version than our GID
+  illegal_transition,
+  bad_attribute,
+  mtu_too_large,  // the path MTU does not fit the link's
+  busy,           // something still uses it
+};
+
+std::string_view to_string(ResourceError error);
+
+class Nic {
+ public:
+  Nic(const NicConfig& config, std::unique_ptr<link::Link> link);
+  ~Nic();
+  Nic(const Nic&) = delete;
+  Nic& operator=(const Nic&) = delete;
+
+  const wire::MacAddress& mac() const;
+  const GidTable& gids() const;
+  link::Link& link();
+  // Largest path MTU the link carries: 256, 512, 1024, 2048 or 4096.
+  std::uint32_t active_mtu() const;
+  const transport::Counters& counters() const;
+
+  transport::ProtectionDomain allocate_domain();
+  // `busy` while a region, queue pair or address handle is in it.
+  std::optional<ResourceError> free_domain(transport::ProtectionDomain domain);
+  MemoryRegionTable& memory();
+
+  CompletionQueue& create_completion_queue(std::uint32_t depth);
+  std::optional<ResourceError> destroy_completion_queue(CompletionQueue& queue);
+
+  // The new queue pair, in RESET. It lives until destroyed.
+  wire::Expected<transport::QueuePair*, ResourceError> create_queue_pair(const QueuePairInit& init);
+  std::optional<ResourceError> destroy_queue_pair(std::uint32_t qpn);
+  transport::QueuePair* find_queue_pair(std::uint32_t qpn);
+  std::size_t queue_pairs() const;
+
+  // Changes state and attributes. `address` is needed for a connected service's INIT -> RTR.
+  std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
+                                      const transport::QueuePairAttributes& attributes,
+                                      const AddressAttributes* address = nullptr);
+
+  // Posting goes through the NIC, which then knows that there is something to send.
+  std::optional<transport::PostError> post_send(std::uint32_t qpn,
+                                                const transport::SendRequest& request);
+  std::optional<transport::PostError> post_receive(std::uint32_t qpn,
+                                                   const transport::ReceiveRequest& request);
+
+  // A handle for UD sends; never zero.
+  wire::Expected<std::uint32_t, ResourceError> create_address_handle(
+      transport::ProtectionDomain domain, const AddressAttributes& attributes);
+  std::optional<ResourceError> destroy_address_handle(std::uint32_t handle);
+
+  // Sends an ICMP or ICMPv6 echo request from our address of the same kind; false when we have
+  // none. Replies arrive at the callback: source, sequence, data.
+  bool ping(wire::Instant now, const wire::Gid& destination, std::uint16_t identifier,
+            std::uint16_t sequence, wire::ByteView data);
+  using EchoCallback =
+      std::function<void(wire::Instant, const wire::Gid& source, std::uint16_t identifier,
+                         std::uint16_t sequence, wire::ByteView data)>;
+  void on_echo_reply(EchoCallback callback);
+
+  // A neighbour known beforehand (no ARP needed).
+  void add_neighbor(const wire::Gid& address, const wire::MacAddress& mac);
+
+  // One turn of the crank: receives a burst, handles due deadlines, transmits a burst. True when it
+  // did anything; call again then. Bounded work.
+  bool turn(wire::Instant now);
+  // When turn() must be called although no frame has arrived and nothing was posted.
+  wire::Instant next_deadline() const;
+  // Readable when frames have arrived; -1 when the link has none.
+  int descriptor() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace softrnic::nic

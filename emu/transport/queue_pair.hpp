@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue pair: a send queue with its requester, a receive queue with its responder, and the
+// state both obey (IBTA vol. 1, 10.2.4, 10.3.1).
+//
+// Sans-I/O. In: work requests, packets, and `now`. Out: packets, completions, the next deadline.
+// Not thread-safe. Nothing here allocates after construction.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "transport/completion.hpp"
+#include "transport/counters.hpp"
+#include "transport/memory_gate.hpp"
+#include "transport/packet.hpp"
+#include "transport/queue_pair_attributes.hpp"
+#include "transport/work_request.hpp"
+#include "wire/expected.hpp"
+#include "wire/instant.hpp"
+
+namespace softrnic::transport {
+
+class Requester;
+class Responder;
+
+// What a queue pair is made with, fixed for its life. References must outlive it.
+struct QueuePairContext {
+  std::uint32_t qpn;
+  wire::Service service;  // reliable_connection, unreliable_connection or unreliable_datagram
+  ProtectionDomain domain;
+  QueuePairCapacity capacity;
+  MemoryGate& memory;
+  CompletionSink& send_completions;
+  CompletionSink& receive_completions;
+  Counters& counters;
+};
+
+class QueuePair {
+ public:
+  explicit QueuePair(const QueuePairContext& context);
+  ~QueuePair();
+  QueuePair(const QueuePair&) = delete;
+  QueuePair& operator=(const QueuePair&) = delete;
+
+  std::uint32_t qpn() const { return context_.qpn; }
+  wire::Service service() const { return context_.service; }
+  ProtectionDomain domain() const { return context_.domain; }
+  QueuePairState state() const { return state_; }
+  const QueuePairAttributes& attributes() const { return attributes_; }
+
+  // Moves RESET -> INIT -> RTR -> RTS, or any state to RESET or ERR. `attributes` is the complete
+  // set; those a transition does not concern keep their former value. Entering ERR flushes both
+  // queues; entering RESET empties them without completions.
+  std::optional<ModifyError> modify(QueuePairState to, const QueuePairAttributes& attributes);
+
+  std::optional<PostError> post_send(const SendRequest& request);
+  std::optional<PostError> post_receive(const ReceiveRequest& request);
+
+  // A packet for this queue pair, its service already matched.
+  void on_packet(wire::Instant now, const InboundPacket& packet);
+
+  // True when poll_transmit() would give a packet at `now`.
+  bool wants_transmit(wire::Instant now) const;
+  // Fills the next packet to send; false when there is none (out is then unspecified). Responses
+  // go before requests.
+  bool poll_transmit(wire::Instant now, OutboundPacket& out);
+
+  // The earliest instant at which on_deadline() has something to do; kNever when none.
+  wire::Instant next_deadline() const;
+  void on_deadline(wire::Instant now);
+
+  // Messages waiting or in flight.
+  std::uint32_t send_queue_depth() const;
+  std::uint32_t receive_queue_depth() const;
+
+  // For a peer that answers from a capture: the responder's MSN and whether a NAK is pending are
+  // protocol state a caller may prime before the first packet.
+  void prime_msn(std::uint32_t msn);
+
+ private:
+  void enter_error();
+
+  QueuePairContext context_;
+  QueuePairState state_ = QueuePairState::reset;
+  QueuePairAttributes attributes_;
+  std::unique_ptr<Requester> requester_;
+  std::unique_ptr<Responder> responder_;
+};
+
+}  // namespace softrnic::transport

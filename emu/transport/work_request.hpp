@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a user posts to a queue pair (IBTA vol. 1, 11.4.1).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "transport/memory_gate.hpp"
+
+namespace softrnic::transport {
+
+enum class SendOperation : std::uint8_t {
+  send,
+  send_with_immediate,
+  rdma_write,
+  rdma_write_with_immediate,
+  rdma_read,
+  compare_swap,
+  fetch_add,
+};
+
+std::string_view to_string(SendOperation operation);
+
+struct SendRequest {
+  std::uint64_t id = 0;
+  SendOperation operation = SendOperation::send;
+  bool signaled = true;
+  bool solicited = false;
+  // Wait until earlier RDMA READs and atomics of this queue pair have completed.
+  bool fence = false;
+  // What is sent, or where a READ's or atomic's answer goes. Copied when posted.
+  std::span<const Sge> sges;
+
+  std::uint64_t remote_address = 0;  // WRITE, READ, atomics
+  std::uint32_t remote_key = 0;
+  std::uint32_t immediate = 0;
+  std::uint64_t swap_add = 0;  // atomics
+  std::uint64_t compare = 0;
+
+  // UD: where to, as a handle the NIC resolves, and the destination's number and key.
+  std::uint32_t address_handle = 0;
+  std::uint32_t remote_qpn = 0;
+  std::uint32_t remote_queue_key = 0;
+};
+
+struct ReceiveRequest {
+  std::uint64_t id = 0;
+  std::span<const Sge> sges;  // copied when posted
+};
+
+enum class PostError : std::uint8_t {
+  queue_full,
+  too_many_sges,
+  bad_state,         // the queue pair's state does not take this request
+  bad_operation,     // the service does not offer it
+  message_too_long,  // UD: more than the path MTU; others: more than 2^31 bytes
+  bad_address_handle,
+};
+
+std::string_view to_string(PostError error);
+
+}  // namespace softrnic::transport
