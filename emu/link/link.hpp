@@ -51,6 +51,13 @@ class Link {
   // Sends what has fallen due by `now`.
   virtual void flush(wire::Instant now) { (void)now; }
 
+  // The addresses of the NIC behind this link, told again whenever they change: what a link that
+  // shares its interface with the kernel (xdp) must take for the NIC. Others take every frame.
+  virtual void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid> ips) {
+    (void)mac;
+    (void)ips;
+  }
+
   // Readable when a frame has arrived; -1 when the link has none (memory).
   virtual int descriptor() const = 0;
 
