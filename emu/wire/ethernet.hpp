@@ -23,6 +23,16 @@ struct MacAddress {
   friend auto operator<=>(const MacAddress&, const MacAddress&) = default;
 };
 
+constexpr MacAddress load_mac(const std::byte* p) {
+  MacAddress mac;
+  for (std::size_t i = 0; i < mac.bytes.size(); ++i) mac.bytes[i] = load_u8(p + i);
+  return mac;
+}
+
+constexpr void store_mac(std::byte* p, const MacAddress& mac) {
+  for (std::size_t i = 0; i < mac.bytes.size(); ++i) store_u8(p + i, mac.bytes[i]);
+}
+
 namespace ethertype {
 inline constexpr std::uint16_t kIpv4 = 0x0800;
 inline constexpr std::uint16_t kArp = 0x0806;

@@ -85,6 +85,15 @@ class PacketView {
  private:
   PacketView() = default;
 
+  // The steps of parse(). Each checks one layer and calls the next with the frame offset where it
+  // begins and the bytes the layer above left it.
+  std::optional<ParseError> read_ethernet(ParseOptions options);
+  std::optional<ParseError> read_ipv4(ParseOptions options);
+  std::optional<ParseError> read_ipv6();
+  std::optional<ParseError> read_grh();
+  std::optional<ParseError> read_udp(std::size_t offset, std::size_t size);
+  std::optional<ParseError> read_transport(std::size_t offset, std::size_t size);
+
   ByteChain frame_;
   ByteChain payload_;
   TransportHeaders headers_;
