@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Builds softrnic and runs its tests: the body of tests/run."""
+
+import argparse
+import os
+import sys
+import time
+
+import anything
+import build
+import fuzz
+import programs
+import tidy
+from results import Case, Outcome, Results
+from selection import Selection
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# In the order they run: what each group is, and whether it runs only with --all or when named.
+GROUPS = {
+    "house": ("rules of the tree: licence lines, floors, format", False),
+    "release": ("every test program, built as users get it", False),
+    "sanitized": ("the Catch2 programs under Clang's address and undefined-behaviour sanitizers",
+                  False),
+    "fuzz": ("the fuzz targets, a minute each (--all: ten minutes)", False),
+    "tidy": ("clang-tidy over every source file", True),
+    "thread": ("the Catch2 programs under the thread sanitizer", True),
+}
+
+FUZZ_SECONDS, FUZZ_SECONDS_ALL = 60, 600
+# A program that runs this long hangs.
+PROGRAM_SECONDS, PROGRAM_SECONDS_ALL = 600, 3600
+SCRIPT_SECONDS = 1800
+
+
+class Run:
+    def __init__(self, options):
+        self.all = options.all
+        self.named = {text.split("/", 1)[0].lower() for text in options.filters}
+        self.selection = Selection(options.filters, GROUPS)
+        self.results = Results(options.verbose)
+        self.workers = os.cpu_count() or 1
+        self.program_seconds = PROGRAM_SECONDS_ALL if self.all else PROGRAM_SECONDS
+        self._built = {}
+
+    def wants(self, group):
+        _, only_on_request = GROUPS[group]
+        asked = self.all or group in self.named or not only_on_request
+        return asked and self.selection.wants_group(group)
+
+    def build(self, preset, targets=None):
+        """Whether the preset is built; a failure counts as a failed case, once."""
+        if preset not in self._built:
+            began = time.monotonic()
+            try:
+                build.build(TOP, preset, targets or (lambda: []), self.results.say)
+                self._built[preset] = True
+            except build.BuildError as error:
+                self._built[preset] = False
+                self.results.add(Case(f"build/{preset}", Outcome.FAILED, str(error),
+                                      time.monotonic() - began))
+        return self._built[preset]
+
+    def heading(self, group):
+        self.results.say(f"== {group}: {GROUPS[group][0]}")
+
+    def script(self, group, command):
+        """A script of ours that reports case by case; it takes the filters as arguments."""
+        filters = [] if group in self.selection.filters else [
+            text.removeprefix(group + "/") for text in self.selection.filters
+            if text.startswith(group + "/") or text.split("/", 1)[0] not in GROUPS]
+        anything.run(group, [*command, *filters], environment=dict(os.environ), directory=TOP,
+                     limit=SCRIPT_SECONDS, skip_status=None, on_case=self.results.add)
+
+    def catch2(self, group, preset):
+        chosen = [program for program in programs.of_build(TOP, preset) if program.is_catch2]
+        programs.run_all(chosen, group, self.results, self.selection, self.program_seconds,
+                         self.workers)
+
+
+def catch2_targets(preset):
+    return lambda: [program.name for program in programs.of_build(TOP, preset)
+                    if program.is_catch2]
+
+
+def fuzz_preset_targets():
+    targets = catch2_targets("fuzz")()
+    if os.path.isdir(os.path.join(TOP, "tests/fuzz")):
+        targets.append("tests/fuzz/all")
+    return targets
+
+
+def run_house(run):
+    run.heading("house")
+    run.script("house", [os.path.join(TOP, "tests/house/check")])
+
+
+def run_release(run):
+    if run.build("release"):
+        run.heading("release")
+        programs.run_all(programs.of_build(TOP, "release"), "release", run.results, run.selection,
+                         run.program_seconds, run.workers)
+
+
+def run_sanitized(run):
+    if run.build("fuzz", fuzz_preset_targets):
+        run.heading("sanitized")
+        run.catch2("sanitized", "fuzz")
+
+
+def run_fuzz(run):
+    if run.build("fuzz", fuzz_preset_targets):
+        run.heading("fuzz")
+        fuzz.run_all(TOP, FUZZ_SECONDS_ALL if run.all else FUZZ_SECONDS, run.results,
+                     run.selection, run.workers)
+
+
+def run_tidy(run):
+    if run.build("release"):
+        run.heading("tidy")
+        tidy.run_all(TOP, run.results, run.selection, run.workers)
+
+
+def run_thread(run):
+    if run.build("tsan", catch2_targets("tsan")):
+        run.heading("thread")
+        run.catch2("thread", "tsan")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="tests/run", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Installs what is needed, builds softrnic and runs its tests.",
+        epilog="groups:\n" + "\n".join(f"  {name:10} {text}{' (only with --all or when named)' * late}"
+                                       for name, (text, late) in GROUPS.items()))
+    parser.add_argument("--all", action="store_true", help="also what takes longer than 20 minutes")
+    parser.add_argument("-v", "--verbose", action="store_true", help="a line for every case")
+    parser.add_argument("filters", nargs="*", metavar="FILTER",
+                        help="run only cases whose name, GROUP/PROGRAM/CASE, contains it")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    run = Run(parse(arguments))
+    began = time.monotonic()
+    bodies = {"house": run_house, "release": run_release, "sanitized": run_sanitized,
+              "fuzz": run_fuzz, "tidy": run_tidy, "thread": run_thread}
+    for group in GROUPS:
+        if run.wants(group):
+            bodies[group](run)
+    run.results.say(f"== done in {time.monotonic() - began:.0f} s")
+    if not run.results.cases:
+        run.results.say("nothing ran: no case's name contains " + " or ".join(run.named or ["-"]))
+    return run.results.close()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        print("tests/run: interrupted", file=sys.stderr)
+        sys.exit(130)

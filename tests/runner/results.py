@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What became of each test case, and how it is told."""
+
+import dataclasses
+import enum
+import sys
+import threading
+
+
+class Outcome(enum.Enum):
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclasses.dataclass
+class Case:
+    name: str  # group/program/case
+    outcome: Outcome
+    reason: str = ""  # why it failed or was skipped
+    seconds: float = 0.0
+
+
+class Results:
+    """Collects cases from several threads and prints progress as they come."""
+
+    SLOW_SECONDS = 2.0  # a passed case that took longer earns a line of its own
+
+    def __init__(self, verbose=False):
+        self.cases = []
+        self._verbose = verbose
+        self._lock = threading.Lock()
+
+    def say(self, text):
+        with self._lock:
+            print(text, flush=True)
+
+    def add(self, case):
+        with self._lock:
+            self.cases.append(case)
+            if (self._verbose or case.outcome is not Outcome.PASSED
+                    or case.seconds >= self.SLOW_SECONDS):
+                print(f"  {case.outcome.value:7} {case.name} ({case.seconds:.1f} s)", flush=True)
+            if case.outcome is Outcome.FAILED:
+                print(_indented(case.reason), flush=True)
+
+    def count(self, outcome):
+        return sum(case.outcome is outcome for case in self.cases)
+
+    def close(self):
+        """Prints the end of the report; returns the exit status of the run."""
+        skipped = [case for case in self.cases if case.outcome is Outcome.SKIPPED]
+        failed = [case for case in self.cases if case.outcome is Outcome.FAILED]
+        for title, cases in (("Skipped", skipped), ("Failed", failed)):
+            if cases:
+                print(f"\n{title}:")
+            for case in cases:
+                first_line = (case.reason.strip() or "no reason given").splitlines()[0]
+                print(f"  {case.name}: {first_line}")
+        passed = self.count(Outcome.PASSED)
+        print(f"\n{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+        sys.stdout.flush()
+        return 0 if passed and not failed else 1
+
+
+def _indented(text):
+    return "\n".join("    | " + line for line in text.rstrip().splitlines())
