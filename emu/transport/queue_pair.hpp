@@ -78,7 +78,8 @@ class QueuePair {
   void prime_msn(std::uint32_t msn);
 
  private:
-  void enter_error();
+  // Flushes both queues when either half has failed.
+  void enter_error_if_failed();
 
   QueuePairContext context_;
   QueuePairState state_ = QueuePairState::reset;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/opcode_choice.hpp"
+
+namespace softrnic::transport {
+namespace {
+
+struct Row {
+  wire::Opcode first, middle, last, only;
+};
+
+// Indexed by SendOperation, up to rdma_write_with_immediate.
+constexpr Row kRows[] = {
+    {wire::Opcode::rc_send_first, wire::Opcode::rc_send_middle, wire::Opcode::rc_send_last,
+     wire::Opcode::rc_send_only},
+    {wire::Opcode::rc_send_first, wire::Opcode::rc_send_middle,
+     wire::Opcode::rc_send_last_immediate, wire::Opcode::rc_send_only_immediate},
+    {wire::Opcode::rc_write_first, wire::Opcode::rc_write_middle, wire::Opcode::rc_write_last,
+     wire::Opcode::rc_write_only},
+    {wire::Opcode::rc_write_first, wire::Opcode::rc_write_middle,
+     wire::Opcode::rc_write_last_immediate, wire::Opcode::rc_write_only_immediate},
+};
+
+}  // namespace
+
+wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last) {
+  const Row& row = kRows[static_cast<std::uint8_t>(operation)];
+  const wire::Opcode reliable =
+      first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
+  return static_cast<wire::Opcode>(static_cast<std::uint8_t>(reliable) |
+                                   static_cast<std::uint8_t>(service) << 5);
+}
+
+}  // namespace softrnic::transport

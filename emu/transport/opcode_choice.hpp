@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which opcode a packet of a message gets.
+#pragma once
+
+#include "transport/work_request.hpp"
+#include "wire/opcode.hpp"
+
+namespace softrnic::transport {
+
+// For SEND and WRITE requests of a connected service: by place in the message, with the immediate
+// on its last packet only. The two services number their opcodes alike below the top three bits.
+wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last);
+
+}  // namespace softrnic::transport

@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/rc_requester.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "transport/opcode_choice.hpp"
+#include "transport/retry_policy.hpp"
+
+namespace softrnic::transport {
+
+using wire::Instant;
+using wire::Psn;
+
+RcRequester::RcRequester(const QueuePairContext& context, const QueuePairAttributes& attributes)
+    : context_(context), attributes_(attributes), queue_(context.capacity) {}
+
+void RcRequester::start() {
+  next_psn_ = unacked_psn_ = sent_end_ = attributes_.send_psn;
+  retries_left_ = attributes_.retry_count;
+  rnr_retries_left_ = attributes_.rnr_retry;
+}
+
+void RcRequester::reset() {
+  queue_.clear();
+  cursor_ = cursor_packet_ = begun_ = 0;
+  packets_in_flight_ = responses_due_ = since_ack_request_ = 0;
+  catching_up_ = implied_nak_taken_ = failed_ = false;
+  unacked_psn_ = sent_end_ = next_psn_;
+  ack_deadline_ = rnr_deadline_ = wire::kNever;
+}
+
+void RcRequester::flush() {
+  while (!queue_.empty()) {
+    ++context_.counters.req_cqe_flush_error;
+    const SendRequest& request = queue_[0].request;
+    context_.send_completions.complete({.id = request.id,
+                                        .status = CompletionStatus::work_request_flushed,
+                                        .operation = completion_operation(request.operation),
+                                        .qpn = context_.qpn});
+    queue_.pop();
+  }
+  reset();
+}
+
+std::optional<PostError> RcRequester::post(const SendRequest& request) {
+  const auto error = queue_.push(request);
+  if (error) return error;
+  SendEntry& entry = queue_[queue_.size() - 1];
+  // An atomic moves eight bytes, whatever the list could hold (9.4.5).
+  if (entry.is_atomic() && entry.length < 8) {
+    entry.failure = CompletionStatus::local_length_error;
+  }
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- sending
+
+bool RcRequester::wants_transmit(Instant) const {
+  return !failed_ && rnr_deadline_ == wire::kNever && may_send();
+}
+
+bool RcRequester::may_send() const {
+  if (at_queue_end()) return false;
+  const SendEntry& entry = queue_[cursor_];
+  // Begun and in the middle of its packets, or to be looked at for the first time.
+  if (cursor_ < begun_ && entry.failure != CompletionStatus::success) return false;
+  return may_begin(entry);
+}
+
+bool RcRequester::may_begin(const SendEntry& entry) const {
+  // A fenced request waits for earlier READs and atomics (10.8.3.3).
+  if (entry.request.fence && cursor_packet_ == 0 && responses_due_ > 0) return false;
+  if (entry.wants_response()) {
+    // The initiator depth (9.4.4: no more outstanding than the responder has resources for).
+    return responses_due_ < std::max<std::uint32_t>(attributes_.max_rd_atomic, 1) &&
+           cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
+  }
+  return packets_in_flight_ < kMaxUnackedPackets &&
+         cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
+}
+
+Psn RcRequester::cursor_psn() const {
+  return cursor_ < begun_ ? queue_[cursor_].first_psn + cursor_packet_ : next_psn_;
+}
+
+void RcRequester::begin() {
+  SendEntry& entry = queue_[cursor_];
+  entry.first_psn = next_psn_;
+  ++begun_;
+  if (entry.failure != CompletionStatus::success) return;
+  if (entry.wants_response() && attributes_.max_rd_atomic == 0) {
+    entry.failure = CompletionStatus::local_qp_operation_error;
+    return;
+  }
+  const MemoryFault fault =
+      context_.memory.check_local(context_.domain, entry.request.sges, entry.wants_response());
+  if (fault != MemoryFault::none) {
+    entry.failure = CompletionStatus::local_protection_error;
+    return;
+  }
+  entry.packets = entry.is_atomic() ? 1 : packets_of(entry.length, attributes_.path_mtu);
+  next_psn_ = entry.end_psn();
+}
+
+bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
+  if (!wants_transmit(now)) return false;
+  if (cursor_ == begun_) begin();
+  SendEntry& entry = queue_[cursor_];
+  if (entry.failure != CompletionStatus::success) {
+    settle_unsendable_head();
+    return false;
+  }
+  out.headers = {};
+  out.payload_size = 0;
+  wire::Bth& bth = out.headers.bth;
+  bth.migration_request = true;  // the migrated state: no alternate path is kept (17.2.8)
+  bth.partition_key = attributes_.partition_key;
+  bth.destination_qpn = attributes_.destination_qpn;
+  bth.psn = cursor_psn();
+  if (entry.is_read()) {
+    fill_read(entry, out);
+  } else if (entry.is_atomic()) {
+    fill_atomic(entry, out);
+  } else if (!fill_message_packet(entry, out)) {
+    settle_unsendable_head();
+    return false;
+  }
+  advance(now, entry, out);
+  return true;
+}
+
+void RcRequester::fill_read(const SendEntry& entry, OutboundPacket& out) {
+  // A READ taken up again asks for what is still missing, under the missing PSN (9.7.5.1.2).
+  const std::uint64_t offset = std::uint64_t{cursor_packet_} * attributes_.path_mtu;
+  out.headers.bth.opcode = wire::Opcode::rc_read_request;
+  out.headers.bth.ack_request = true;
+  out.headers.reth = {.virtual_address = entry.request.remote_address + offset,
+                      .remote_key = entry.request.remote_key,
+                      .dma_length = static_cast<std::uint32_t>(entry.length - offset)};
+}
+
+void RcRequester::fill_atomic(const SendEntry& entry, OutboundPacket& out) {
+  const bool swap = entry.request.operation == SendOperation::compare_swap;
+  out.headers.bth.opcode = swap ? wire::Opcode::rc_compare_swap : wire::Opcode::rc_fetch_add;
+  out.headers.bth.ack_request = true;
+  out.headers.atomic_eth = {.virtual_address = entry.request.remote_address,
+                            .remote_key = entry.request.remote_key,
+                            .swap_add = entry.request.swap_add,
+                            .compare = swap ? entry.request.compare : 0};
+}
+
+bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
+  const SendRequest& request = entry.request;
+  const std::uint64_t offset = std::uint64_t{cursor_packet_} * attributes_.path_mtu;
+  const auto size = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(attributes_.path_mtu, entry.length - offset));
+  const bool first = cursor_packet_ == 0;
+  const bool last = cursor_packet_ + 1 == entry.packets;
+
+  const MemoryFault fault = context_.memory.gather(context_.domain, request.sges, offset,
+                                                   out.payload_room.slice(0, size));
+  if (fault != MemoryFault::none) {
+    // The region went away after the request had begun.
+    entry.failure = CompletionStatus::local_protection_error;
+    return false;
+  }
+  out.payload_size = size;
+  out.headers.bth.opcode =
+      message_opcode(wire::Service::reliable_connection, request.operation, first, last);
+  out.headers.bth.solicited = last && request.solicited;
+  out.headers.bth.ack_request = asks_acknowledgement(entry, last);
+  const wire::OpcodeInfo& opcode = wire::info(out.headers.bth.opcode);
+  if (opcode.has(wire::kReth)) {
+    out.headers.reth = {.virtual_address = request.remote_address,
+                        .remote_key = request.remote_key,
+                        .dma_length = static_cast<std::uint32_t>(entry.length)};
+  }
+  if (opcode.has(wire::kImmDt)) out.headers.immdt.data = request.immediate;
+  return true;
+}
+
+bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const {
+  if (since_ack_request_ + 1 >= kAckRequestInterval) return true;
+  if (packets_in_flight_ + 1 >= kMaxUnackedPackets) return true;
+  return last && (entry.request.signaled || entry.request.solicited || catching_up_ ||
+                  next_cannot_follow());
+}
+
+// Whether the entry behind the cursor's cannot be sent at once, so that no later packet would ask.
+bool RcRequester::next_cannot_follow() const {
+  if (cursor_ + 1 >= queue_.size()) return true;
+  const SendEntry& next = queue_[cursor_ + 1];
+  if (next.failure != CompletionStatus::success) return true;
+  if (next.request.fence && responses_due_ > 0) return true;
+  if (next.wants_response() && responses_due_ >= attributes_.max_rd_atomic) return true;
+  return context_.memory.check_local(context_.domain, next.request.sges, next.wants_response()) !=
+         MemoryFault::none;
+}
+
+void RcRequester::advance(Instant now, SendEntry& entry, OutboundPacket& out) {
+  const Psn psn = out.headers.bth.psn;
+  if (psn.before(sent_end_)) {
+    ++context_.counters.retransmitted_pkts;
+  } else if (cursor_packet_ == 0) {
+    ++context_.counters.rdma_sends;
+  }
+  since_ack_request_ = out.headers.bth.ack_request ? 0 : since_ack_request_ + 1;
+
+  Psn end = psn + 1;
+  if (entry.wants_response()) {
+    end = entry.end_psn();
+    ++responses_due_;
+    cursor_packet_ = entry.packets;
+  } else {
+    ++packets_in_flight_;
+    ++cursor_packet_;
+  }
+  if (end.after(sent_end_)) sent_end_ = end;
+  if (cursor_packet_ == entry.packets) {
+    ++cursor_;
+    cursor_packet_ = 0;
+  }
+  if (ack_deadline_ == wire::kNever) rearm(now);
+}
+
+// ---------------------------------------------------------------- hearing
+
+void RcRequester::on_response(Instant now, const InboundPacket& packet) {
+  if (failed_) return;
+  switch (packet.opcode.operation) {
+    case wire::Operation::read_response:
+      return on_read_response(now, packet);
+    case wire::Operation::atomic_acknowledge:
+      return on_atomic_response(now, packet);
+    case wire::Operation::acknowledge:
+      return on_acknowledge(now, packet);
+    default:
+      ++context_.counters.unexpected_response;
+  }
+}
+
+bool RcRequester::is_outstanding(Psn psn) const {
+  return !psn.before(unacked_psn_) && psn.before(sent_end_);
+}
+
+bool RcRequester::acknowledge_before(Instant now, Psn end) {
+  while (!queue_.empty() && begun_ > 0 && unacked_psn_.before(end)) {
+    SendEntry& head = queue_[0];
+    if (head.failure != CompletionStatus::success && head.packets == 0) break;
+    if (head.wants_response()) {
+      implied_nak(now);
+      return false;
+    }
+    if (end.before(head.end_psn())) {
+      progress(now, end);
+      return true;
+    }
+    progress(now, head.end_psn());
+    retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
+    if (failed_) return false;
+  }
+  return true;
+}
+
+// Everything before `unacked` is accounted for. Also moves the cursor forward when it was rewound
+// behind what has now been answered.
+void RcRequester::progress(Instant now, Psn unacked) {
+  const SendEntry& head = queue_[0];
+  if (!head.wants_response()) {
+    const auto acked = static_cast<std::uint32_t>(unacked.since(unacked_psn_));
+    packets_in_flight_ -= std::min(packets_in_flight_, acked);
+  }
+  unacked_psn_ = unacked;
+  implied_nak_taken_ = false;
+  retries_left_ = attributes_.retry_count;
+  rnr_retries_left_ = attributes_.rnr_retry;
+  if (cursor_ == 0 && cursor_psn().before(unacked)) {
+    cursor_packet_ = static_cast<std::uint32_t>(unacked.since(head.first_psn));
+    if (cursor_packet_ >= head.packets) {
+      cursor_ = 1;
+      cursor_packet_ = 0;
+    }
+  }
+  if (catching_up_ && unacked_psn_ == sent_end_) catching_up_ = false;
+  rearm(now);
+}
+
+void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length) {
+  const SendRequest request = queue_[0].request;
+  const bool failed_request = status != CompletionStatus::success;
+  if (failed_request) ++context_.counters.req_cqe_error;
+  queue_.pop();
+  if (begun_ > 0) --begun_;
+  if (cursor_ > 0) {
+    --cursor_;
+  } else {
+    cursor_packet_ = 0;
+  }
+  if (request.signaled || failed_request) {
+    const bool delivered =
+        context_.send_completions.complete({.id = request.id,
+                                            .status = status,
+                                            .operation = completion_operation(request.operation),
+                                            .qpn = context_.qpn,
+                                            .byte_length = byte_length});
+    if (!delivered) failed_ = true;
+  }
+  if (failed_request) {
+    failed_ = true;
+    ack_deadline_ = rnr_deadline_ = wire::kNever;
+    return;
+  }
+  settle_unsendable_head();
+}
+
+void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
+  const Psn psn = packet.headers.bth.psn;
+  if (!is_outstanding(psn)) {
+    ++context_.counters.unexpected_response;
+    return;
+  }
+  // A response acknowledges everything before it (9.7.5.1.1).
+  while (unacked_psn_.before(psn)) {
+    const SendEntry& head = queue_[0];
+    if (head.wants_response()) return implied_nak(now);
+    if (psn.before(head.end_psn())) return fail_head(CompletionStatus::bad_response);
+    progress(now, head.end_psn());
+    retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
+    if (failed_) return;
+  }
+  SendEntry& head = queue_[0];
+  if (!head.is_read()) return fail_head(CompletionStatus::bad_response);
+
+  const std::uint64_t offset = std::uint64_t{head.received} * attributes_.path_mtu;
+  const bool last = head.received + 1 == head.packets;
+  const std::uint64_t expected_size = last ? head.length - offset : attributes_.path_mtu;
+  if (packet.payload.size() != expected_size || packet.opcode.ends_message() != last) {
+    return fail_head(CompletionStatus::bad_response);
+  }
+  const MemoryFault fault =
+      context_.memory.scatter(context_.domain, head.request.sges, offset, packet.payload);
+  if (fault != MemoryFault::none) return fail_head(CompletionStatus::local_protection_error);
+
+  ++head.received;
+  if (last && cursor_ > 0) --responses_due_;
+  progress(now, psn + 1);
+  if (last) {
+    retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
+  }
+}
+
+void RcRequester::on_atomic_response(Instant now, const InboundPacket& packet) {
+  const Psn psn = packet.headers.bth.psn;
+  if (!is_outstanding(psn)) {
+    ++context_.counters.unexpected_response;
+    return;
+  }
+  if (!acknowledge_before(now, psn)) return;
+  SendEntry& head = queue_[0];
+  if (!head.is_atomic() || head.first_psn != psn) return fail_head(CompletionStatus::bad_response);
+
+  std::array<std::byte, 8> original;
+  const std::uint64_t value = packet.headers.atomic_ack_eth.original;
+  original = std::bit_cast<std::array<std::byte, 8>>(value);
+  const MemoryFault fault = context_.memory.scatter(context_.domain, head.request.sges, 0,
+                                                    wire::ByteChain(wire::ByteView(original)));
+  if (fault != MemoryFault::none) return fail_head(CompletionStatus::local_protection_error);
+  ++head.received;
+  if (cursor_ > 0) --responses_due_;
+  progress(now, psn + 1);
+  retire_head(CompletionStatus::success, 8);
+}
+
+void RcRequester::on_acknowledge(Instant now, const InboundPacket& packet) {
+  const Psn psn = packet.headers.bth.psn;
+  const wire::Syndrome syndrome = packet.headers.aeth.syndrome;
+  if (!is_outstanding(psn)) {
+    // A ghost: acknowledged before, or never sent (9.7.5.1.4).
+    ++context_.counters.unexpected_response;
+    return;
+  }
+  switch (syndrome.kind()) {
+    case wire::Syndrome::Kind::ack:
+      acknowledge_before(now, psn + 1);
+      return;
+    case wire::Syndrome::Kind::rnr_nak:
+      return on_rnr_nak(now, psn, syndrome.value());
+    case wire::Syndrome::Kind::nak:
+      return on_nak(now, psn, syndrome);
+    case wire::Syndrome::Kind::reserved:
+      // Reserved codes are dropped (table 44); the timer will see to it.
+      ++context_.counters.unexpected_response;
+      return;
+  }
+}
+
+void RcRequester::on_rnr_nak(Instant now, Psn psn, std::uint8_t timer_code) {
+  ++context_.counters.rnr_nak_retry_err;
+  if (rnr_deadline_ != wire::kNever) return;  // a copy of the one being waited for
+  if (!acknowledge_before(now, psn) || queue_.empty()) return;
+  if (attributes_.rnr_retry != kInfiniteRnrRetry) {
+    if (rnr_retries_left_ == 0) {
+      ++context_.counters.retry_rnr_exceeded_err;
+      return fail_head(CompletionStatus::rnr_retry_exceeded);
+    }
+    --rnr_retries_left_;
+  }
+  rewind();
+  ack_deadline_ = wire::kNever;
+  rnr_deadline_ = now + wire::rnr_timer(timer_code);
+}
+
+void RcRequester::on_nak(Instant now, Psn psn, wire::Syndrome syndrome) {
+  // A NAK acknowledges everything before its PSN (9.7.5.1.3).
+  if (!acknowledge_before(now, psn) || queue_.empty()) return;
+  switch (static_cast<wire::NakCode>(syndrome.value())) {
+    case wire::NakCode::psn_sequence_error:
+      ++context_.counters.packet_seq_err;
+      // Packets that followed the one that met no receive are resent after the wait anyway.
+      if (rnr_deadline_ != wire::kNever) return;
+      if (!take_retry()) return;
+      rewind();
+      rearm(now);
+      return;
+    case wire::NakCode::invalid_request:
+      ++context_.counters.req_remote_invalid_request;
+      return fail_head(CompletionStatus::remote_invalid_request);
+    case wire::NakCode::remote_access_error:
+      ++context_.counters.req_remote_access_errors;
+      return fail_head(CompletionStatus::remote_access_error);
+    case wire::NakCode::remote_operational_error:
+      ++context_.counters.req_remote_operational_errors;
+      return fail_head(CompletionStatus::remote_operational_error);
+    default:
+      ++context_.counters.unexpected_response;
+  }
+}
+
+// A response that must have been sent did not arrive. Taken once for each oldest PSN: later
+// answers on their way say the same again and must not multiply the traffic.
+void RcRequester::implied_nak(Instant now) {
+  if (implied_nak_taken_) return;
+  ++context_.counters.implied_nak_seq_err;
+  if (!take_retry()) return;
+  rewind();
+  rearm(now);
+  implied_nak_taken_ = true;
+}
+
+// ---------------------------------------------------------------- recovering
+
+void RcRequester::rewind() {
+  cursor_ = 0;
+  cursor_packet_ =
+      begun_ == 0 ? 0 : static_cast<std::uint32_t>(unacked_psn_.since(queue_[0].first_psn));
+  packets_in_flight_ = 0;
+  responses_due_ = 0;
+  since_ack_request_ = 0;
+  catching_up_ = true;
+}
+
+bool RcRequester::take_retry() {
+  if (retries_left_ == 0) {
+    ++context_.counters.retry_exceeded_err;
+    fail_head(CompletionStatus::retry_exceeded);
+    return false;
+  }
+  --retries_left_;
+  return true;
+}
+
+void RcRequester::fail_head(CompletionStatus status) {
+  retire_head(status, 0);
+}
+
+void RcRequester::settle_unsendable_head() {
+  if (failed_ || queue_.empty() || begun_ == 0) return;
+  if (queue_[0].failure != CompletionStatus::success) fail_head(queue_[0].failure);
+}
+
+void RcRequester::rearm(Instant now) {
+  const bool outstanding = unacked_psn_ != sent_end_ && rnr_deadline_ == wire::kNever;
+  ack_deadline_ = outstanding && attributes_.timeout != 0
+                      ? now + local_ack_timeout(attributes_.timeout)
+                      : wire::kNever;
+}
+
+Instant RcRequester::next_deadline() const {
+  return std::min(ack_deadline_, rnr_deadline_);
+}
+
+void RcRequester::on_deadline(Instant now) {
+  if (rnr_deadline_ <= now) {
+    // The wait is over: what the cursor was rewound to goes out again.
+    rnr_deadline_ = wire::kNever;
+    rearm(now);
+  }
+  if (ack_deadline_ <= now) {
+    ++context_.counters.local_ack_timeout_err;
+    if (!take_retry()) return;
+    rewind();
+    rearm(now);
+    implied_nak_taken_ = false;
+  }
+}
+
+}  // namespace softrnic::transport

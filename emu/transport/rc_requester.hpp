@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reliable-connection requester: PSNs, acknowledgements, go-back-N, RNR waits, retry limits
+// (IBTA vol. 1, 9.7.2 to 9.7.6).
+//
+// A cursor walks over the send queue and says what to send next; acknowledgements retire requests
+// from the queue's head. Loss of any kind ends in one move: the cursor goes back to the oldest
+// PSN that is not accounted for.
+#pragma once
+
+#include "transport/queue_pair.hpp"
+#include "transport/requester.hpp"
+#include "transport/send_queue.hpp"
+
+namespace softrnic::transport {
+
+class RcRequester final : public Requester {
+ public:
+  // Both references must outlive the requester.
+  RcRequester(const QueuePairContext& context, const QueuePairAttributes& attributes);
+
+  void start() override;
+  void reset() override;
+  void flush() override;
+  std::optional<PostError> post(const SendRequest& request) override;
+  std::uint32_t depth() const override { return queue_.size(); }
+  void on_response(wire::Instant now, const InboundPacket& packet) override;
+  bool wants_transmit(wire::Instant now) const override;
+  bool poll_transmit(wire::Instant now, OutboundPacket& out) override;
+  wire::Instant next_deadline() const override;
+  void on_deadline(wire::Instant now) override;
+  bool failed() const override { return failed_; }
+
+ private:
+  // --- sending ---
+  bool at_queue_end() const { return cursor_ == queue_.size(); }
+  // Whether the request under the cursor may be sent now: window, depth, fence.
+  bool may_send() const;
+  bool may_begin(const SendEntry& entry) const;
+  // Gives the entry under the cursor its PSNs and checks what can be checked beforehand.
+  void begin();
+  wire::Psn cursor_psn() const;
+  void fill_read(const SendEntry& entry, OutboundPacket& out);
+  void fill_atomic(const SendEntry& entry, OutboundPacket& out);
+  bool fill_message_packet(SendEntry& entry, OutboundPacket& out);
+  bool asks_acknowledgement(const SendEntry& entry, bool last) const;
+  bool next_cannot_follow() const;
+  void advance(wire::Instant now, SendEntry& entry, OutboundPacket& out);
+
+  // --- hearing ---
+  // True when `psn` lies among those sent and unacknowledged.
+  bool is_outstanding(wire::Psn psn) const;
+  // Retires everything before `end`. Returns false, and rewinds, when a response that should have
+  // come before `end` is missing (implied NAK, 9.7.5.2.8).
+  bool acknowledge_before(wire::Instant now, wire::Psn end);
+  void on_read_response(wire::Instant now, const InboundPacket& packet);
+  void on_atomic_response(wire::Instant now, const InboundPacket& packet);
+  void on_acknowledge(wire::Instant now, const InboundPacket& packet);
+  void on_rnr_nak(wire::Instant now, wire::Psn psn, std::uint8_t timer_code);
+  void on_nak(wire::Instant now, wire::Psn psn, wire::Syndrome syndrome);
+  void progress(wire::Instant now, wire::Psn unacked);
+  void retire_head(CompletionStatus status, std::uint32_t byte_length);
+  void implied_nak(wire::Instant now);
+
+  // --- recovering ---
+  void rewind();
+  // Takes one retry; false, and the head has failed, when none is left.
+  bool take_retry();
+  void fail_head(CompletionStatus status);
+  // Fails the head if it is a request that could not be sent and nothing is left before it.
+  void settle_unsendable_head();
+  void rearm(wire::Instant now);
+
+  const QueuePairContext& context_;
+  const QueuePairAttributes& attributes_;
+  SendQueue queue_;
+
+  std::uint32_t cursor_ = 0;         // index of the entry being sent
+  std::uint32_t cursor_packet_ = 0;  // packet of that entry to send next
+  std::uint32_t begun_ = 0;          // entries that have PSNs: [0, begun_)
+  wire::Psn next_psn_;               // for the next entry to begin
+  wire::Psn unacked_psn_;            // oldest not acknowledged
+  wire::Psn sent_end_;               // after the highest PSN ever sent
+
+  std::uint32_t packets_in_flight_ = 0;  // before the cursor, without READs and atomics
+  std::uint32_t responses_due_ = 0;      // READs and atomics before the cursor, unanswered
+  std::uint32_t since_ack_request_ = 0;
+  bool catching_up_ = false;        // after a rewind, until sent_end_ is acknowledged
+  bool implied_nak_taken_ = false;  // for the present unacked_psn_
+
+  std::uint8_t retries_left_ = 0;
+  std::uint8_t rnr_retries_left_ = 0;
+  wire::Instant ack_deadline_ = wire::kNever;
+  wire::Instant rnr_deadline_ = wire::kNever;
+  bool failed_ = false;
+};
+
+}  // namespace softrnic::transport

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/rc_responder.hpp"
+
+#include <algorithm>
+
+#include "transport/retry_policy.hpp"
+
+namespace softrnic::transport {
+
+using wire::Instant;
+using wire::NakCode;
+using wire::Psn;
+using wire::Syndrome;
+
+namespace {
+
+// Answers that may wait at once beside the READs and atomics: acknowledgements coalesce, so
+// between any two others there is at most one, and one NAK ends the queue.
+constexpr std::uint32_t kAnswersPerResource = 4;
+
+}  // namespace
+
+RcResponder::RcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
+    : context_(context), attributes_(attributes), receives_(context.capacity) {}
+
+void RcResponder::start() {
+  expected_psn_ = attributes_.receive_psn;
+  msn_ = 0;
+  const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
+  resources_.assign(depth, Resource{});
+  answers_.assign(std::size_t{depth} * kAnswersPerResource + 2, Answer{});
+}
+
+void RcResponder::reset() {
+  receives_.clear();
+  answers_head_ = answers_size_ = next_resource_ = 0;
+  resources_.assign(resources_.size(), Resource{});
+  nak_sent_ = failed_ = false;
+  message_ = Message::none;
+  message_offset_ = 0;
+}
+
+void RcResponder::flush(bool keep_answers) {
+  while (!receives_.empty()) {
+    ++context_.counters.resp_cqe_flush_error;
+    context_.receive_completions.complete({.id = receives_.front().id,
+                                           .status = CompletionStatus::work_request_flushed,
+                                           .operation = CompletionOperation::receive,
+                                           .qpn = context_.qpn});
+    receives_.pop();
+  }
+  if (!keep_answers) answers_size_ = 0;
+  message_ = Message::none;
+}
+
+std::optional<PostError> RcResponder::post(const ReceiveRequest& request) {
+  return receives_.push(request);
+}
+
+// ---------------------------------------------------------------- checks
+
+void RcResponder::on_request(Instant, const InboundPacket& packet) {
+  if (failed_) return;
+  const std::int32_t distance = packet.headers.bth.psn.since(expected_psn_);
+  if (distance < 0) return on_duplicate(packet);
+  if (distance > 0) return on_gap();
+
+  if (!follows(packet.opcode) || !length_is_right(packet)) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  if (needs_receive(packet.opcode) && receives_.empty()) return answer_rnr();
+  nak_sent_ = false;
+  execute(packet);
+}
+
+void RcResponder::on_gap() {
+  ++context_.counters.out_of_sequence;
+  if (nak_sent_) return;
+  nak_sent_ = true;
+  push_answer({.kind = Answer::Kind::acknowledge,
+               .syndrome = Syndrome::nak(NakCode::psn_sequence_error),
+               .psn = expected_psn_,
+               .msn = msn_});
+}
+
+// 9.7.5.1.5 and 9.7.5.1.6: requests executed before are answered again and not executed again.
+void RcResponder::on_duplicate(const InboundPacket& packet) {
+  ++context_.counters.duplicate_request;
+  const Psn psn = packet.headers.bth.psn;
+  switch (packet.opcode.operation) {
+    case wire::Operation::send:
+    case wire::Operation::write:
+      return answer_acknowledge();
+    case wire::Operation::read_request: {
+      // The duplicate may ask for the tail only, from a missing response on.
+      const Resource* resource = find_resource(psn, true);
+      const wire::Reth& reth = packet.headers.reth;
+      if (resource == nullptr || !may_replay()) return;
+      const std::uint64_t offset =
+          static_cast<std::uint64_t>(psn.since(resource->first_psn)) * attributes_.path_mtu;
+      const bool same = reth.remote_key == resource->remote_key &&
+                        reth.virtual_address == resource->address + offset &&
+                        offset <= resource->length && reth.dma_length <= resource->length - offset;
+      if (same) answer_read(psn, reth, true);
+      return;
+    }
+    case wire::Operation::compare_swap:
+    case wire::Operation::fetch_add: {
+      const Resource* resource = find_resource(psn, false);
+      if (resource == nullptr || !may_replay()) return;
+      push_answer({.kind = Answer::Kind::atomic,
+                   .replay = true,
+                   .syndrome = Syndrome::ack(),
+                   .psn = psn,
+                   .msn = msn_,
+                   .original = resource->original});
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Whether the opcode may come now: a message that has begun goes on with its own kind until its
+// last packet (9.7.4.1.2).
+bool RcResponder::follows(const wire::OpcodeInfo& opcode) const {
+  switch (opcode.operation) {
+    case wire::Operation::send:
+      return message_ == (opcode.starts_message() ? Message::none : Message::send);
+    case wire::Operation::write:
+      return message_ == (opcode.starts_message() ? Message::none : Message::write);
+    case wire::Operation::read_request:
+    case wire::Operation::compare_swap:
+    case wire::Operation::fetch_add:
+      return message_ == Message::none;
+    default:
+      return false;
+  }
+}
+
+// 9.7.4.1.6: first and middle packets are full, last ones hold at least a byte, none is more than
+// full; requests without payload have none.
+bool RcResponder::length_is_right(const InboundPacket& packet) const {
+  const std::size_t size = packet.payload.size();
+  if (!packet.opcode.carries_payload) return size == 0;
+  switch (packet.opcode.position) {
+    case wire::Position::first:
+    case wire::Position::middle:
+      return size == attributes_.path_mtu;
+    case wire::Position::last:
+      return size >= 1 && size <= attributes_.path_mtu;
+    case wire::Position::only:
+      return size <= attributes_.path_mtu;
+  }
+  return false;
+}
+
+// A SEND takes a receive with its first packet; a WRITE with immediate with its last (9.7.5.2.8).
+bool RcResponder::needs_receive(const wire::OpcodeInfo& opcode) const {
+  if (opcode.operation == wire::Operation::send) return opcode.starts_message();
+  return opcode.operation == wire::Operation::write && opcode.has(wire::kImmDt);
+}
+
+// ---------------------------------------------------------------- execution
+
+void RcResponder::execute(const InboundPacket& packet) {
+  switch (packet.opcode.operation) {
+    case wire::Operation::send:
+      return execute_send(packet);
+    case wire::Operation::write:
+      return execute_write(packet);
+    case wire::Operation::read_request:
+      return execute_read(packet);
+    default:
+      return execute_atomic(packet);
+  }
+}
+
+void RcResponder::execute_send(const InboundPacket& packet) {
+  if (packet.opcode.starts_message()) message_offset_ = 0;
+  message_ = Message::send;
+  const ReceiveEntry& receive = receives_.front();
+  if (message_offset_ + packet.payload.size() > receive.length) {
+    // Longer than the receive posted for it (9.7.4.1.6).
+    ++context_.counters.resp_local_length_error;
+    fail_receive(CompletionStatus::local_length_error);
+    return answer_fatal(NakCode::invalid_request);
+  }
+  const MemoryFault fault =
+      context_.memory.scatter(context_.domain, receive.sges, message_offset_, packet.payload);
+  if (fault != MemoryFault::none) {
+    fail_receive(CompletionStatus::local_protection_error);
+    return answer_fatal(NakCode::remote_operational_error);
+  }
+  message_offset_ += packet.payload.size();
+  if (packet.opcode.ends_message()) {
+    complete_receive(packet, CompletionOperation::receive,
+                     static_cast<std::uint32_t>(message_offset_));
+  }
+  finish_packet(packet);
+}
+
+void RcResponder::execute_write(const InboundPacket& packet) {
+  if (packet.opcode.starts_message()) {
+    const wire::Reth& reth = packet.headers.reth;
+    if (!grants(kRemoteWrite)) return answer_fatal(NakCode::invalid_request);
+    if (reth.dma_length > kMaxMessage) return answer_fatal(NakCode::invalid_request);
+    const MemoryFault fault = context_.memory.check_remote(
+        context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
+    if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+    write_address_ = reth.virtual_address;
+    write_key_ = reth.remote_key;
+    write_length_ = reth.dma_length;
+    message_offset_ = 0;
+    message_ = Message::write;
+  }
+  const std::uint64_t end = message_offset_ + packet.payload.size();
+  // The packets together must be as long as announced: not a byte more at any time, not one less
+  // at the end (9.7.4.1.6).
+  if (end > write_length_ || (packet.opcode.ends_message() && end != write_length_)) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  if (!packet.payload.empty()) {
+    const MemoryFault fault = context_.memory.write_remote(
+        context_.domain, write_key_, write_address_ + message_offset_, packet.payload);
+    if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  }
+  message_offset_ = end;
+  if (packet.opcode.ends_message()) {
+    ++context_.counters.rx_write_requests;
+    if (packet.opcode.has(wire::kImmDt)) {
+      complete_receive(packet, CompletionOperation::receive_rdma_with_immediate,
+                       static_cast<std::uint32_t>(write_length_));
+    }
+  }
+  finish_packet(packet);
+}
+
+void RcResponder::complete_receive(const InboundPacket& packet, CompletionOperation operation,
+                                   std::uint32_t byte_length) {
+  const bool immediate = packet.opcode.has(wire::kImmDt);
+  ++context_.counters.rdma_recvs;
+  const bool delivered =
+      context_.receive_completions.complete({.id = receives_.front().id,
+                                             .operation = operation,
+                                             .qpn = context_.qpn,
+                                             .byte_length = byte_length,
+                                             .has_immediate = immediate,
+                                             .immediate = immediate ? packet.headers.immdt.data : 0,
+                                             .solicited = packet.headers.bth.solicited});
+  receives_.pop();
+  if (!delivered) failed_ = true;
+}
+
+void RcResponder::fail_receive(CompletionStatus status) {
+  ++context_.counters.resp_cqe_error;
+  context_.receive_completions.complete({.id = receives_.front().id,
+                                         .status = status,
+                                         .operation = CompletionOperation::receive,
+                                         .qpn = context_.qpn});
+  receives_.pop();
+}
+
+// The packet is done: the next PSN is expected, a message more may be complete, and the peer may
+// have asked to be told.
+void RcResponder::finish_packet(const InboundPacket& packet) {
+  ++expected_psn_;
+  if (packet.opcode.ends_message()) {
+    message_ = Message::none;
+    msn_ = (msn_ + 1) & 0xffffff;
+  }
+  if (packet.headers.bth.ack_request) answer_acknowledge();
+}
+
+void RcResponder::execute_read(const InboundPacket& packet) {
+  const wire::Reth& reth = packet.headers.reth;
+  if (!grants(kRemoteRead) || reth.dma_length > kMaxMessage || resources_exhausted()) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  const MemoryFault fault = context_.memory.check_remote(
+      context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
+  if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  ++context_.counters.rx_read_requests;
+  const std::uint32_t packets = packets_of(reth.dma_length, attributes_.path_mtu);
+  keep_resource({.is_read = true,
+                 .first_psn = expected_psn_,
+                 .packets = packets,
+                 .address = reth.virtual_address,
+                 .remote_key = reth.remote_key,
+                 .length = reth.dma_length});
+  msn_ = (msn_ + 1) & 0xffffff;  // a READ counts when it is executed, before its responses
+  answer_read(expected_psn_, reth, false);
+  expected_psn_ = expected_psn_ + packets;
+}
+
+void RcResponder::execute_atomic(const InboundPacket& packet) {
+  const wire::AtomicEth& request = packet.headers.atomic_eth;
+  if (!grants(kRemoteAtomic) || resources_exhausted()) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  const AtomicOperation operation = packet.opcode.operation == wire::Operation::compare_swap
+                                        ? AtomicOperation::compare_swap
+                                        : AtomicOperation::fetch_add;
+  std::uint64_t original = 0;
+  const MemoryFault fault =
+      context_.memory.atomic_remote(context_.domain, request.remote_key, request.virtual_address,
+                                    operation, request.swap_add, request.compare, original);
+  if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
+  if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  ++context_.counters.rx_atomic_requests;
+  keep_resource({.first_psn = expected_psn_, .packets = 1, .original = original});
+  msn_ = (msn_ + 1) & 0xffffff;
+  push_answer({.kind = Answer::Kind::atomic,
+               .syndrome = Syndrome::ack(),
+               .psn = expected_psn_,
+               .msn = msn_,
+               .original = original});
+  ++expected_psn_;
+}
+
+// ---------------------------------------------------------------- answers
+
+// Acknowledges all that was executed. An acknowledgement still unsent grows instead of being
+// followed by another.
+void RcResponder::answer_acknowledge() {
+  Answer* last = last_answer();
+  if (last != nullptr && last->kind == Answer::Kind::acknowledge && last->syndrome.is_ack()) {
+    ++context_.counters.ack_deferred;
+    last->psn = expected_psn_ - 1;
+    last->msn = msn_;
+    return;
+  }
+  push_answer({.kind = Answer::Kind::acknowledge,
+               .syndrome = Syndrome::ack(),
+               .psn = expected_psn_ - 1,
+               .msn = msn_});
+}
+
+void RcResponder::answer_rnr() {
+  ++context_.counters.out_of_buffer;
+  ++context_.counters.send_rnr_err;
+  nak_sent_ = true;
+  push_answer({.kind = Answer::Kind::acknowledge,
+               .syndrome = Syndrome::rnr_nak(attributes_.min_rnr_timer),
+               .psn = expected_psn_,
+               .msn = msn_});
+}
+
+void RcResponder::answer_fatal(NakCode code) {
+  switch (code) {
+    case NakCode::remote_access_error:
+      ++context_.counters.resp_remote_access_errors;
+      break;
+    case NakCode::remote_operational_error:
+      ++context_.counters.resp_remote_operational_errors;
+      break;
+    default:
+      ++context_.counters.resp_remote_invalid_request;
+  }
+  push_answer({.kind = Answer::Kind::acknowledge,
+               .syndrome = Syndrome::nak(code),
+               .psn = expected_psn_,
+               .msn = msn_});
+  failed_ = true;
+}
+
+void RcResponder::answer_read(Psn psn, const wire::Reth& reth, bool replay) {
+  push_answer({.kind = Answer::Kind::read,
+               .replay = replay,
+               .syndrome = Syndrome::ack(),
+               .psn = psn,
+               .msn = msn_,
+               .address = reth.virtual_address,
+               .remote_key = reth.remote_key,
+               .length = reth.dma_length,
+               .packets = packets_of(reth.dma_length, attributes_.path_mtu)});
+}
+
+void RcResponder::push_answer(const Answer& answer) {
+  if (answers_size_ == answers_.size()) {
+    // Only repeated duplicates and NAKs can fill the ring; the peer will repeat itself.
+    if (answer.kind == Answer::Kind::acknowledge && answer.syndrome.is_nak() &&
+        answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error)) {
+      answers_size_ = 0;  // the NAK that ends the connection matters more than all before it
+    } else {
+      return;
+    }
+  }
+  answers_[(answers_head_ + answers_size_) % answers_.size()] = answer;
+  ++answers_size_;
+}
+
+RcResponder::Answer* RcResponder::last_answer() {
+  if (answers_size_ == 0) return nullptr;
+  return &answers_[(answers_head_ + answers_size_ - 1) % answers_.size()];
+}
+
+std::uint32_t RcResponder::responses_waiting(bool replay) const {
+  std::uint32_t n = 0;
+  for (std::uint32_t i = 0; i < answers_size_; ++i) {
+    const Answer& answer = answers_[(answers_head_ + i) % answers_.size()];
+    n += answer.kind != Answer::Kind::acknowledge && answer.replay == replay;
+  }
+  return n;
+}
+
+// A peer that repeats itself gets as many replays at a time as it may have requests outstanding.
+bool RcResponder::may_replay() const {
+  return responses_waiting(true) < resources_.size();
+}
+
+// More READs and atomics unanswered than were agreed (9.4.4, 9.7.4.1.5).
+bool RcResponder::resources_exhausted() const {
+  return responses_waiting(false) >= attributes_.max_dest_rd_atomic;
+}
+
+void RcResponder::keep_resource(const Resource& resource) {
+  resources_[next_resource_] = resource;
+  next_resource_ = (next_resource_ + 1) % static_cast<std::uint32_t>(resources_.size());
+}
+
+const RcResponder::Resource* RcResponder::find_resource(Psn psn, bool is_read) const {
+  for (const Resource& resource : resources_) {
+    if (resource.packets == 0 || resource.is_read != is_read) continue;
+    const std::int32_t offset = psn.since(resource.first_psn);
+    if (offset >= 0 && offset < static_cast<std::int32_t>(resource.packets)) return &resource;
+  }
+  return nullptr;
+}
+
+bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
+  if (answers_size_ == 0) return false;
+  Answer& answer = answers_[answers_head_];
+  out.headers = {};
+  out.payload_size = 0;
+  wire::Bth& bth = out.headers.bth;
+  bth.migration_request = true;
+  bth.partition_key = attributes_.partition_key;
+  bth.destination_qpn = attributes_.destination_qpn;
+  bth.psn = answer.psn + answer.next_packet;
+  out.headers.aeth = {.syndrome = answer.syndrome, .msn = answer.msn};
+  switch (answer.kind) {
+    case Answer::Kind::acknowledge:
+      bth.opcode = wire::Opcode::rc_acknowledge;
+      pop_answer();
+      break;
+    case Answer::Kind::atomic:
+      bth.opcode = wire::Opcode::rc_atomic_acknowledge;
+      out.headers.atomic_ack_eth.original = answer.original;
+      pop_answer();
+      break;
+    case Answer::Kind::read:
+      fill_read_response(answer, out);
+      break;
+  }
+  return true;
+}
+
+void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
+  const std::uint64_t offset = std::uint64_t{answer.next_packet} * attributes_.path_mtu;
+  const auto size = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(attributes_.path_mtu, answer.length - offset));
+  if (size > 0) {
+    const MemoryFault fault =
+        context_.memory.read_remote(context_.domain, answer.remote_key, answer.address + offset,
+                                    out.payload_room.slice(0, size));
+    if (fault != MemoryFault::none) {
+      // The region went away under the READ.
+      ++context_.counters.resp_remote_access_errors;
+      out.headers.bth.opcode = wire::Opcode::rc_acknowledge;
+      out.headers.aeth.syndrome = Syndrome::nak(NakCode::remote_access_error);
+      answers_size_ = 0;
+      failed_ = true;
+      return;
+    }
+  }
+  const bool first = answer.next_packet == 0;
+  const bool last = answer.next_packet + 1 == answer.packets;
+  out.headers.bth.opcode =
+      first ? (last ? wire::Opcode::rc_read_response_only : wire::Opcode::rc_read_response_first)
+            : (last ? wire::Opcode::rc_read_response_last : wire::Opcode::rc_read_response_middle);
+  out.payload_size = size;
+  ++answer.next_packet;
+  if (last) pop_answer();
+}
+
+void RcResponder::pop_answer() {
+  answers_head_ = (answers_head_ + 1) % static_cast<std::uint32_t>(answers_.size());
+  --answers_size_;
+}
+
+}  // namespace softrnic::transport

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reliable-connection responder: executes requests in PSN order, answers them, recognises
+// duplicates and gaps (IBTA vol. 1, 9.7.1 to 9.7.5, 9.9.3).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "transport/queue_pair.hpp"
+#include "transport/receive_queue.hpp"
+#include "transport/responder.hpp"
+
+namespace softrnic::transport {
+
+class RcResponder final : public Responder {
+ public:
+  // Both references must outlive the responder.
+  RcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes);
+
+  void start() override;
+  void reset() override;
+  void flush(bool keep_answers) override;
+  std::optional<PostError> post(const ReceiveRequest& request) override;
+  std::uint32_t depth() const override { return receives_.size(); }
+  void on_request(wire::Instant now, const InboundPacket& packet) override;
+  bool wants_transmit() const override { return answers_size_ > 0; }
+  bool poll_transmit(wire::Instant now, OutboundPacket& out) override;
+  bool failed() const override { return failed_; }
+  void prime_msn(std::uint32_t msn) override { msn_ = msn & 0xffffff; }
+
+ private:
+  // An answer waiting to be sent. Answers leave in the order of their requests.
+  struct Answer {
+    enum class Kind : std::uint8_t { acknowledge, read, atomic };
+    Kind kind{};
+    bool replay = false;  // to a duplicate
+    wire::Syndrome syndrome;
+    wire::Psn psn;  // first PSN of the answer
+    std::uint32_t msn = 0;
+    // READ: what is read, in how many packets, and which is next.
+    std::uint64_t address = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t length = 0;
+    std::uint32_t packets = 0;
+    std::uint32_t next_packet = 0;
+    std::uint64_t original = 0;  // atomic
+  };
+
+  // What is kept of an executed READ or atomic, to answer its duplicates (9.7.5.1.2: responder
+  // resources). A ring of max_dest_rd_atomic.
+  struct Resource {
+    bool is_read = false;
+    wire::Psn first_psn;
+    std::uint32_t packets = 0;  // zero: unused
+    std::uint64_t address = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t length = 0;
+    std::uint64_t original = 0;
+  };
+
+  enum class Message : std::uint8_t { none, send, write };
+
+  // --- checks, in the standard's order (9.7.4.1) ---
+  void on_duplicate(const InboundPacket& packet);
+  void on_gap();
+  bool follows(const wire::OpcodeInfo& opcode) const;
+  bool length_is_right(const InboundPacket& packet) const;
+  bool needs_receive(const wire::OpcodeInfo& opcode) const;
+
+  // --- execution ---
+  void execute(const InboundPacket& packet);
+  void execute_send(const InboundPacket& packet);
+  void execute_write(const InboundPacket& packet);
+  void execute_read(const InboundPacket& packet);
+  void execute_atomic(const InboundPacket& packet);
+  void complete_receive(const InboundPacket& packet, CompletionOperation operation,
+                        std::uint32_t byte_length);
+  void fail_receive(CompletionStatus status);
+  void finish_packet(const InboundPacket& packet);
+  bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
+
+  // --- answers ---
+  void answer_acknowledge();
+  void answer_rnr();
+  // A NAK that ends the connection (9.9.3, class C and E faults).
+  void answer_fatal(wire::NakCode code);
+  void answer_read(wire::Psn psn, const wire::Reth& reth, bool replay);
+  void push_answer(const Answer& answer);
+  Answer* last_answer();
+  // READs and atomics not yet answered in full, first answers or replays.
+  std::uint32_t responses_waiting(bool replay) const;
+  bool may_replay() const;
+  bool resources_exhausted() const;
+  void keep_resource(const Resource& resource);
+  const Resource* find_resource(wire::Psn psn, bool is_read) const;
+
+  void fill_read_response(Answer& answer, OutboundPacket& out);
+  void pop_answer();
+
+  const QueuePairContext& context_;
+  const QueuePairAttributes& attributes_;
+  ReceiveQueue receives_;
+
+  wire::Psn expected_psn_;
+  std::uint32_t msn_ = 0;
+  // A NAK or RNR NAK for expected_psn_ is out: what lies beyond it is dropped in silence
+  // (9.7.5.2.8).
+  bool nak_sent_ = false;
+
+  Message message_ = Message::none;
+  std::uint64_t message_offset_ = 0;  // bytes of the present message that have arrived
+  std::uint64_t write_address_ = 0;
+  std::uint32_t write_key_ = 0;
+  std::uint64_t write_length_ = 0;  // as the RETH announced
+
+  std::vector<Answer> answers_;  // ring
+  std::uint32_t answers_head_ = 0;
+  std::uint32_t answers_size_ = 0;
+  std::vector<Resource> resources_;  // ring
+  std::uint32_t next_resource_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace softrnic::transport

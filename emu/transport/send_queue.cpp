@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/send_queue.hpp"
+
+#include <algorithm>
+
+#include "transport/retry_policy.hpp"
+
+namespace softrnic::transport {
+
+CompletionOperation completion_operation(SendOperation operation) {
+  switch (operation) {
+    case SendOperation::send:
+    case SendOperation::send_with_immediate:
+      return CompletionOperation::send;
+    case SendOperation::rdma_write:
+    case SendOperation::rdma_write_with_immediate:
+      return CompletionOperation::rdma_write;
+    case SendOperation::rdma_read:
+      return CompletionOperation::rdma_read;
+    case SendOperation::compare_swap:
+      return CompletionOperation::compare_swap;
+    case SendOperation::fetch_add:
+      return CompletionOperation::fetch_add;
+  }
+  return CompletionOperation::send;
+}
+
+SendQueue::SendQueue(const QueuePairCapacity& capacity)
+    : capacity_(capacity.send_requests),
+      max_sges_(capacity.send_sges),
+      ring_(capacity.send_requests),
+      sges_(std::size_t{capacity.send_requests} * capacity.send_sges) {}
+
+std::optional<PostError> SendQueue::push(const SendRequest& request) {
+  if (size_ == capacity_) return PostError::queue_full;
+  if (request.sges.size() > max_sges_) return PostError::too_many_sges;
+  std::uint64_t length = 0;
+  for (const Sge& sge : request.sges) length += sge.length;
+  if (length > kMaxMessage) return PostError::message_too_long;
+
+  const std::uint32_t at = slot(size_);
+  Sge* const storage = sges_.data() + std::size_t{at} * max_sges_;
+  std::copy(request.sges.begin(), request.sges.end(), storage);
+  ring_[at] = SendEntry{};
+  ring_[at].request = request;
+  ring_[at].request.sges = {storage, request.sges.size()};
+  ring_[at].length = length;
+  ++size_;
+  return std::nullopt;
+}
+
+void SendQueue::pop() {
+  head_ = slot(1);
+  --size_;
+}
+
+void SendQueue::clear() {
+  head_ = size_ = 0;
+}
+
+}  // namespace softrnic::transport

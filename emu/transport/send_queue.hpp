@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Send queue: posted requests, oldest first, in a ring made once (IBTA vol. 1, 10.2.4).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transport/completion.hpp"
+#include "transport/queue_pair_attributes.hpp"
+#include "transport/work_request.hpp"
+#include "wire/psn.hpp"
+
+namespace softrnic::transport {
+
+struct SendEntry {
+  SendRequest request;       // its `sges` point into the queue's own storage
+  std::uint64_t length = 0;  // bytes of all elements
+
+  // Set when the request is begun, that is, given its PSNs.
+  wire::Psn first_psn;
+  std::uint32_t packets = 0;   // PSNs it takes; for a READ, its response packets
+  std::uint32_t received = 0;  // READ: response packets that have arrived
+  // Not success: it cannot be sent and completes so once everything before it has completed.
+  CompletionStatus failure = CompletionStatus::success;
+
+  wire::Psn end_psn() const { return first_psn + packets; }
+  bool is_read() const { return request.operation == SendOperation::rdma_read; }
+  bool is_atomic() const {
+    return request.operation == SendOperation::compare_swap ||
+           request.operation == SendOperation::fetch_add;
+  }
+  // Completed by a response that carries data, not by an acknowledgement.
+  bool wants_response() const { return is_read() || is_atomic(); }
+  // The first PSN not yet answered, for a request that wants a response.
+  wire::Psn awaited_psn() const { return first_psn + received; }
+};
+
+CompletionOperation completion_operation(SendOperation operation);
+
+class SendQueue {
+ public:
+  explicit SendQueue(const QueuePairCapacity& capacity);
+
+  std::optional<PostError> push(const SendRequest& request);
+  void pop();
+  void clear();
+
+  bool empty() const { return size_ == 0; }
+  std::uint32_t size() const { return size_; }
+  // 0 is the oldest.
+  SendEntry& operator[](std::uint32_t index) { return ring_[slot(index)]; }
+  const SendEntry& operator[](std::uint32_t index) const { return ring_[slot(index)]; }
+
+ private:
+  std::uint32_t slot(std::uint32_t index) const {
+    const std::uint32_t at = head_ + index;
+    return at < capacity_ ? at : at - capacity_;
+  }
+
+  std::uint32_t capacity_;
+  std::uint32_t max_sges_;
+  std::vector<SendEntry> ring_;
+  std::vector<Sge> sges_;
+  std::uint32_t head_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace softrnic::transport
