@@ -3,7 +3,9 @@
 // (IBTA vol. 1, 10.6).
 //
 // A key is an index and a key byte; keys are drawn from a seeded generator so that they can be
-// neither guessed nor mistaken for one another, and are not reused soon. Not thread-safe.
+// neither guessed nor mistaken for one another, and are not reused soon. A region's local and
+// remote key are the same number, as on hardware. An element of length zero names no memory and
+// is allowed whatever its key. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +19,9 @@ namespace softrnic::nic {
 
 enum class RegisterError : std::uint8_t {
   bad_domain,
-  bad_access,  // remote write or atomic without local write
-  bad_range,   // wraps round the address space
-  key_in_use,  // a wanted key is taken
+  bad_access,  // remote write or atomic without local write, or an unknown right
+  bad_range,   // wraps round the address space, or no memory is given
+  key_in_use,  // a wanted key's index is taken
   table_full,
 };
 
@@ -48,6 +50,8 @@ class MemoryRegionTable final : public transport::MemoryGate {
   // False when the key names no region.
   bool remove(std::uint32_t local_key);
   std::size_t size() const;
+  // Whether a region belongs to the domain.
+  bool uses(transport::ProtectionDomain domain) const;
 
   transport::MemoryFault check_local(transport::ProtectionDomain pd,
                                      std::span<const transport::Sge> sges, bool write) override;

@@ -30,29 +30,44 @@ class NeighborTable {
     wire::MacAddress mac;  // when reachable
   };
 
-  // The state of `address`; an unknown one starts resolving.
+  // The state of `address`; an unknown one starts resolving. A full table gives up an entry for
+  // it: a failed one, else one that was never asked for, else the one longest not asked for.
   Lookup lookup(wire::Instant now, const wire::Gid& address);
-  // The peer said so itself (ARP, neighbour discovery) or the user did.
+  // The peer addressed us (ARP request, neighbour solicitation) or the user said so: makes the
+  // entry if need be. Peers cannot crowd out what the NIC asked for: a full table ignores it.
   void learn(const wire::Gid& address, const wire::MacAddress& mac);
+  // The peer said so to everyone, or answered: changes an entry that is there, makes none.
+  void update(const wire::Gid& address, const wire::MacAddress& mac);
+  // The entry as it is; nothing starts resolving.
+  std::optional<Lookup> find(const wire::Gid& address) const;
 
   // The next address to probe at `now`, if one is due; call until empty.
   std::optional<wire::Gid> next_probe(wire::Instant now);
-  wire::Instant next_deadline() const;
+  wire::Instant next_deadline() const { return next_due_; }
   // Grows with every change of an entry's state, so that whoever waits can look again.
   std::uint64_t generation() const { return generation_; }
+  std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
     State state = State::resolving;
     wire::MacAddress mac;
     int probes_left = kProbes;
-    wire::Instant next_probe{};
+    wire::Instant due{};  // resolving: the next probe, or the end; failed: earliest retry
+    std::optional<wire::Instant> asked_at;
   };
   struct Hash {
     std::size_t operator()(const wire::Gid& gid) const;
   };
+  using Entries = std::unordered_map<wire::Gid, Entry, Hash>;
 
-  std::unordered_map<wire::Gid, Entry, Hash> entries_;
+  void start(Entry& entry, wire::Instant now);
+  void make_room();
+  void set(Entry& entry, const wire::MacAddress& mac);
+  void refresh_due();
+
+  Entries entries_;
+  wire::Instant next_due_ = wire::kNever;  // of the resolving entries; may be too early
   std::uint64_t generation_ = 0;
 };
 
