@@ -30,7 +30,7 @@ struct SendRequest {
   // Wait until earlier RDMA READs and atomics of this queue pair have completed.
   bool fence = false;
   // What is sent, or where a READ's or atomic's answer goes. Copied when posted.
-  std::span<const Sge> sges;
+  std::span<const Sge> sges{};
 
   std::uint64_t remote_address = 0;  // WRITE, READ, atomics
   std::uint32_t remote_key = 0;
@@ -46,7 +46,7 @@ struct SendRequest {
 
 struct ReceiveRequest {
   std::uint64_t id = 0;
-  std::span<const Sge> sges;  // copied when posted
+  std::span<const Sge> sges{};  // copied when posted
 };
 
 enum class PostError : std::uint8_t {
