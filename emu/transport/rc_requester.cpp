@@ -7,6 +7,7 @@
 
 #include "transport/opcode_choice.hpp"
 #include "transport/retry_policy.hpp"
+#include "transport/work_completion.hpp"
 
 namespace softrnic::transport {
 
@@ -32,15 +33,7 @@ void RcRequester::reset() {
 }
 
 void RcRequester::flush() {
-  while (!queue_.empty()) {
-    ++context_.counters.req_cqe_flush_error;
-    const SendRequest& request = queue_[0].request;
-    context_.send_completions.complete({.id = request.id,
-                                        .status = CompletionStatus::work_request_flushed,
-                                        .operation = completion_operation(request.operation),
-                                        .qpn = context_.qpn});
-    queue_.pop();
-  }
+  flush_sends(context_, queue_);
   reset();
 }
 
@@ -289,8 +282,6 @@ void RcRequester::progress(Instant now, Psn unacked) {
 
 void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length) {
   const SendRequest request = queue_[0].request;
-  const bool failed_request = status != CompletionStatus::success;
-  if (failed_request) ++context_.counters.req_cqe_error;
   queue_.pop();
   if (begun_ > 0) --begun_;
   if (cursor_ > 0) {
@@ -298,21 +289,13 @@ void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length
   } else {
     cursor_packet_ = 0;
   }
-  if (request.signaled || failed_request) {
-    const bool delivered =
-        context_.send_completions.complete({.id = request.id,
-                                            .status = status,
-                                            .operation = completion_operation(request.operation),
-                                            .qpn = context_.qpn,
-                                            .byte_length = byte_length});
-    if (!delivered) failed_ = true;
-  }
-  if (failed_request) {
-    failed_ = true;
+  const bool delivered = complete_send(context_, request, status, byte_length);
+  failed_ = failed_ || !delivered || status != CompletionStatus::success;
+  if (failed_) {
     ack_deadline_ = rnr_deadline_ = wire::kNever;
-    return;
+  } else {
+    settle_unsendable_head();
   }
-  settle_unsendable_head();
 }
 
 void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {

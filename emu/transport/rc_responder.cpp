@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "transport/retry_policy.hpp"
+#include "transport/work_completion.hpp"
 
 namespace softrnic::transport {
 
@@ -36,21 +37,13 @@ void RcResponder::reset() {
   answers_head_ = answers_size_ = next_resource_ = 0;
   resources_.assign(resources_.size(), Resource{});
   nak_sent_ = failed_ = false;
-  message_ = Message::none;
-  message_offset_ = 0;
+  message_.end();
 }
 
 void RcResponder::flush(bool keep_answers) {
-  while (!receives_.empty()) {
-    ++context_.counters.resp_cqe_flush_error;
-    context_.receive_completions.complete({.id = receives_.front().id,
-                                           .status = CompletionStatus::work_request_flushed,
-                                           .operation = CompletionOperation::receive,
-                                           .qpn = context_.qpn});
-    receives_.pop();
-  }
+  flush_receives(context_, receives_);
   if (!keep_answers) answers_size_ = 0;
-  message_ = Message::none;
+  message_.end();
 }
 
 std::optional<PostError> RcResponder::post(const ReceiveRequest& request) {
@@ -65,7 +58,7 @@ void RcResponder::on_request(Instant, const InboundPacket& packet) {
   if (distance < 0) return on_duplicate(packet);
   if (distance > 0) return on_gap();
 
-  if (!follows(packet.opcode) || !length_is_right(packet)) {
+  if (!message_.accepts(packet.opcode) || !payload_size_is_right(packet, attributes_.path_mtu)) {
     return answer_fatal(NakCode::invalid_request);
   }
   if (needs_receive(packet.opcode) && receives_.empty()) return answer_rnr();
@@ -121,40 +114,6 @@ void RcResponder::on_duplicate(const InboundPacket& packet) {
   }
 }
 
-// Whether the opcode may come now: a message that has begun goes on with its own kind until its
-// last packet (9.7.4.1.2).
-bool RcResponder::follows(const wire::OpcodeInfo& opcode) const {
-  switch (opcode.operation) {
-    case wire::Operation::send:
-      return message_ == (opcode.starts_message() ? Message::none : Message::send);
-    case wire::Operation::write:
-      return message_ == (opcode.starts_message() ? Message::none : Message::write);
-    case wire::Operation::read_request:
-    case wire::Operation::compare_swap:
-    case wire::Operation::fetch_add:
-      return message_ == Message::none;
-    default:
-      return false;
-  }
-}
-
-// 9.7.4.1.6: first and middle packets are full, last ones hold at least a byte, none is more than
-// full; requests without payload have none.
-bool RcResponder::length_is_right(const InboundPacket& packet) const {
-  const std::size_t size = packet.payload.size();
-  if (!packet.opcode.carries_payload) return size == 0;
-  switch (packet.opcode.position) {
-    case wire::Position::first:
-    case wire::Position::middle:
-      return size == attributes_.path_mtu;
-    case wire::Position::last:
-      return size >= 1 && size <= attributes_.path_mtu;
-    case wire::Position::only:
-      return size <= attributes_.path_mtu;
-  }
-  return false;
-}
-
 // A SEND takes a receive with its first packet; a WRITE with immediate with its last (9.7.5.2.8).
 bool RcResponder::needs_receive(const wire::OpcodeInfo& opcode) const {
   if (opcode.operation == wire::Operation::send) return opcode.starts_message();
@@ -177,25 +136,24 @@ void RcResponder::execute(const InboundPacket& packet) {
 }
 
 void RcResponder::execute_send(const InboundPacket& packet) {
-  if (packet.opcode.starts_message()) message_offset_ = 0;
-  message_ = Message::send;
+  if (packet.opcode.starts_message()) message_.begin_send();
   const ReceiveEntry& receive = receives_.front();
-  if (message_offset_ + packet.payload.size() > receive.length) {
+  if (message_.offset() + packet.payload.size() > receive.length) {
     // Longer than the receive posted for it (9.7.4.1.6).
     ++context_.counters.resp_local_length_error;
-    fail_receive(CompletionStatus::local_length_error);
+    fail_receive(context_, receives_, CompletionStatus::local_length_error);
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault =
-      context_.memory.scatter(context_.domain, receive.sges, message_offset_, packet.payload);
+      context_.memory.scatter(context_.domain, receive.sges, message_.offset(), packet.payload);
   if (fault != MemoryFault::none) {
-    fail_receive(CompletionStatus::local_protection_error);
+    fail_receive(context_, receives_, CompletionStatus::local_protection_error);
     return answer_fatal(NakCode::remote_operational_error);
   }
-  message_offset_ += packet.payload.size();
+  message_.advance(packet.payload.size());
   if (packet.opcode.ends_message()) {
-    complete_receive(packet, CompletionOperation::receive,
-                     static_cast<std::uint32_t>(message_offset_));
+    failed_ = !complete_receive(context_, receives_, packet, CompletionOperation::receive,
+                                message_.offset());
   }
   finish_packet(packet);
 }
@@ -208,57 +166,24 @@ void RcResponder::execute_write(const InboundPacket& packet) {
     const MemoryFault fault = context_.memory.check_remote(
         context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
-    write_address_ = reth.virtual_address;
-    write_key_ = reth.remote_key;
-    write_length_ = reth.dma_length;
-    message_offset_ = 0;
-    message_ = Message::write;
+    message_.begin_write(reth);
   }
-  const std::uint64_t end = message_offset_ + packet.payload.size();
-  // The packets together must be as long as announced: not a byte more at any time, not one less
-  // at the end (9.7.4.1.6).
-  if (end > write_length_ || (packet.opcode.ends_message() && end != write_length_)) {
-    return answer_fatal(NakCode::invalid_request);
-  }
+  if (!message_.fits_announcement(packet)) return answer_fatal(NakCode::invalid_request);
   if (!packet.payload.empty()) {
     const MemoryFault fault = context_.memory.write_remote(
-        context_.domain, write_key_, write_address_ + message_offset_, packet.payload);
+        context_.domain, message_.write_key(), message_.write_address(), packet.payload);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   }
-  message_offset_ = end;
+  message_.advance(packet.payload.size());
   if (packet.opcode.ends_message()) {
     ++context_.counters.rx_write_requests;
     if (packet.opcode.has(wire::kImmDt)) {
-      complete_receive(packet, CompletionOperation::receive_rdma_with_immediate,
-                       static_cast<std::uint32_t>(write_length_));
+      failed_ = !complete_receive(context_, receives_, packet,
+                                  CompletionOperation::receive_rdma_with_immediate,
+                                  message_.write_length());
     }
   }
   finish_packet(packet);
-}
-
-void RcResponder::complete_receive(const InboundPacket& packet, CompletionOperation operation,
-                                   std::uint32_t byte_length) {
-  const bool immediate = packet.opcode.has(wire::kImmDt);
-  ++context_.counters.rdma_recvs;
-  const bool delivered =
-      context_.receive_completions.complete({.id = receives_.front().id,
-                                             .operation = operation,
-                                             .qpn = context_.qpn,
-                                             .byte_length = byte_length,
-                                             .has_immediate = immediate,
-                                             .immediate = immediate ? packet.headers.immdt.data : 0,
-                                             .solicited = packet.headers.bth.solicited});
-  receives_.pop();
-  if (!delivered) failed_ = true;
-}
-
-void RcResponder::fail_receive(CompletionStatus status) {
-  ++context_.counters.resp_cqe_error;
-  context_.receive_completions.complete({.id = receives_.front().id,
-                                         .status = status,
-                                         .operation = CompletionOperation::receive,
-                                         .qpn = context_.qpn});
-  receives_.pop();
 }
 
 // The packet is done: the next PSN is expected, a message more may be complete, and the peer may
@@ -266,7 +191,7 @@ void RcResponder::fail_receive(CompletionStatus status) {
 void RcResponder::finish_packet(const InboundPacket& packet) {
   ++expected_psn_;
   if (packet.opcode.ends_message()) {
-    message_ = Message::none;
+    message_.end();
     msn_ = (msn_ + 1) & 0xffffff;
   }
   if (packet.headers.bth.ack_request) answer_acknowledge();

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "transport/inbound_message.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/receive_queue.hpp"
 #include "transport/responder.hpp"
@@ -58,13 +59,9 @@ class RcResponder final : public Responder {
     std::uint64_t original = 0;
   };
 
-  enum class Message : std::uint8_t { none, send, write };
-
   // --- checks, in the standard's order (9.7.4.1) ---
   void on_duplicate(const InboundPacket& packet);
   void on_gap();
-  bool follows(const wire::OpcodeInfo& opcode) const;
-  bool length_is_right(const InboundPacket& packet) const;
   bool needs_receive(const wire::OpcodeInfo& opcode) const;
 
   // --- execution ---
@@ -73,9 +70,6 @@ class RcResponder final : public Responder {
   void execute_write(const InboundPacket& packet);
   void execute_read(const InboundPacket& packet);
   void execute_atomic(const InboundPacket& packet);
-  void complete_receive(const InboundPacket& packet, CompletionOperation operation,
-                        std::uint32_t byte_length);
-  void fail_receive(CompletionStatus status);
   void finish_packet(const InboundPacket& packet);
   bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
 
@@ -107,11 +101,7 @@ class RcResponder final : public Responder {
   // (9.7.5.2.8).
   bool nak_sent_ = false;
 
-  Message message_ = Message::none;
-  std::uint64_t message_offset_ = 0;  // bytes of the present message that have arrived
-  std::uint64_t write_address_ = 0;
-  std::uint32_t write_key_ = 0;
-  std::uint64_t write_length_ = 0;  // as the RETH announced
+  InboundMessage message_;
 
   std::vector<Answer> answers_;  // ring
   std::uint32_t answers_head_ = 0;

@@ -3,6 +3,7 @@
 // any message of which a packet is missing (IBTA vol. 1, 9.8.2.2).
 #pragma once
 
+#include "transport/inbound_message.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/receive_queue.hpp"
 #include "transport/responder.hpp"
@@ -26,14 +27,9 @@ class UcResponder final : public Responder {
   void prime_msn(std::uint32_t) override {}
 
  private:
-  enum class Message : std::uint8_t { none, send, write };
-
-  bool length_is_right(const InboundPacket& packet) const;
   bool begin_message(const InboundPacket& packet);
   bool take_send(const InboundPacket& packet);
   bool take_write(const InboundPacket& packet);
-  void complete_receive(const InboundPacket& packet, CompletionOperation operation,
-                        std::uint32_t byte_length);
   // Drops the present message; packets are ignored until one starts a new message.
   void drop_message();
 
@@ -41,11 +37,7 @@ class UcResponder final : public Responder {
   const QueuePairAttributes& attributes_;
   ReceiveQueue receives_;
   wire::Psn expected_psn_;
-  Message message_ = Message::none;
-  std::uint64_t message_offset_ = 0;
-  std::uint64_t write_address_ = 0;
-  std::uint32_t write_key_ = 0;
-  std::uint64_t write_length_ = 0;
+  InboundMessage message_;
   bool failed_ = false;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ud_responder.hpp"
 
+#include "transport/work_completion.hpp"
+
 namespace softrnic::transport {
 
 UdResponder::UdResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
@@ -12,14 +14,7 @@ void UdResponder::reset() {
 }
 
 void UdResponder::flush(bool) {
-  while (!receives_.empty()) {
-    ++context_.counters.resp_cqe_flush_error;
-    context_.receive_completions.complete({.id = receives_.front().id,
-                                           .status = CompletionStatus::work_request_flushed,
-                                           .operation = CompletionOperation::receive,
-                                           .qpn = context_.qpn});
-    receives_.pop();
-  }
+  flush_receives(context_, receives_);
 }
 
 std::optional<PostError> UdResponder::post(const ReceiveRequest& request) {
@@ -40,33 +35,18 @@ void UdResponder::on_request(wire::Instant, const InboundPacket& packet) {
     ++context_.counters.unreliable_dropped;
     return;
   }
-  const ReceiveEntry receive = receives_.front();
+  const std::span<const Sge> sges = receives_.front().sges;
   MemoryFault fault =
-      context_.memory.scatter(context_.domain, receive.sges, 0, wire::ByteChain(packet.grh));
+      context_.memory.scatter(context_.domain, sges, 0, wire::ByteChain(packet.grh));
   if (fault == MemoryFault::none && !packet.payload.empty()) {
-    fault = context_.memory.scatter(context_.domain, receive.sges, kGrhRoom, packet.payload);
+    fault = context_.memory.scatter(context_.domain, sges, kGrhRoom, packet.payload);
   }
-  const bool immediate = packet.opcode.has(wire::kImmDt);
-  receives_.pop();
   if (fault != MemoryFault::none) {
-    ++context_.counters.resp_cqe_error;
+    fail_receive(context_, receives_, CompletionStatus::local_protection_error);
     failed_ = true;
-  } else {
-    ++context_.counters.rdma_recvs;
+    return;
   }
-  const bool delivered = context_.receive_completions.complete(
-      {.id = receive.id,
-       .status = fault == MemoryFault::none ? CompletionStatus::success
-                                            : CompletionStatus::local_protection_error,
-       .operation = CompletionOperation::receive,
-       .qpn = context_.qpn,
-       .byte_length = size,
-       .has_immediate = immediate,
-       .immediate = immediate ? packet.headers.immdt.data : 0,
-       .has_grh = true,
-       .source_qpn = packet.headers.deth.source_qpn,
-       .solicited = packet.headers.bth.solicited});
-  if (!delivered) failed_ = true;
+  failed_ = !complete_receive(context_, receives_, packet, CompletionOperation::receive, size);
 }
 
 }  // namespace softrnic::transport

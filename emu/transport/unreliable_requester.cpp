@@ -5,6 +5,7 @@
 
 #include "transport/opcode_choice.hpp"
 #include "transport/retry_policy.hpp"
+#include "transport/work_completion.hpp"
 
 namespace softrnic::transport {
 
@@ -19,15 +20,7 @@ void UnreliableRequester::reset() {
 }
 
 void UnreliableRequester::flush() {
-  while (!queue_.empty()) {
-    ++context_.counters.req_cqe_flush_error;
-    const SendRequest& request = queue_[0].request;
-    context_.send_completions.complete({.id = request.id,
-                                        .status = CompletionStatus::work_request_flushed,
-                                        .operation = completion_operation(request.operation),
-                                        .qpn = context_.qpn});
-    queue_.pop();
-  }
+  flush_sends(context_, queue_);
   reset();
 }
 
@@ -111,19 +104,8 @@ void UnreliableRequester::retire_head(CompletionStatus status) {
   const SendRequest request = queue_[0].request;
   queue_.pop();
   next_packet_ = 0;
-  const bool failed_request = status != CompletionStatus::success;
-  if (failed_request) {
-    ++context_.counters.req_cqe_error;
-    failed_ = true;
-  }
-  if (request.signaled || failed_request) {
-    const bool delivered =
-        context_.send_completions.complete({.id = request.id,
-                                            .status = status,
-                                            .operation = completion_operation(request.operation),
-                                            .qpn = context_.qpn});
-    if (!delivered) failed_ = true;
-  }
+  const bool delivered = complete_send(context_, request, status, 0);
+  failed_ = !delivered || status != CompletionStatus::success;
 }
 
 }  // namespace softrnic::transport
