@@ -4,6 +4,11 @@
 // Each frame is offered to the rules in order; the first that applies acts. Deterministic: same
 // seed, same frames, same faults. Non-RoCE frames (ARP, ICMP) pass untouched unless a rule has no
 // filter and the option says so.
+//
+// A delayed or reordered frame is held as a copy of the wrapper's own; next_deadline() and flush()
+// let it go. A reordered frame that no other follows goes after kReorderTimeout. A frame that
+// comes out of a fault carries "ACTION: RULE" as its note. Statistics and capabilities are those
+// of the link below.
 #pragma once
 
 #include <functional>
@@ -15,6 +20,11 @@
 #include "link/link.hpp"
 
 namespace softrnic::fabric {
+
+// How long a reordered frame waits for others to pass it.
+inline constexpr wire::Duration kReorderTimeout = std::chrono::milliseconds(1);
+// Frames held at once in one direction; what would be one more passes as it is.
+inline constexpr std::size_t kMaxHeldFrames = 16'384;
 
 struct FaultOptions {
   std::uint64_t seed = 1;
@@ -38,5 +48,16 @@ class FaultLink : public link::Link {
 
 std::unique_ptr<FaultLink> inject_faults(std::unique_ptr<link::Link> inner,
                                          std::vector<FaultRule> rules, FaultOptions options = {});
+
+// The same with a capture, so placed that each fault is one comment in the file: frames sent are
+// written as they leave the faults, received ones as they reach the NIC, and dropped ones as they
+// were. `counts` belongs to the link.
+struct CapturedFaults {
+  std::unique_ptr<link::Link> link;
+  const FaultCounts* counts = nullptr;
+};
+CapturedFaults inject_faults(std::unique_ptr<link::Link> inner, std::vector<FaultRule> rules,
+                             FaultOptions options, std::shared_ptr<link::CaptureFile> file,
+                             std::string_view interface_name);
 
 }  // namespace softrnic::fabric

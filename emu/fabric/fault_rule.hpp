@@ -9,13 +9,17 @@
 //   delay 2ms 1% ; reorder 2% ; duplicate 2nd ACK ; mark-ecn every 10th WRITE
 //
 // ACTION: drop, duplicate, reorder [N] (held until N later frames passed, default 1), delay TIME
-// (us, ms, s), corrupt FIELD|icrc|payload (a random bit; the ICRC is left as it was), mark-ecn.
+// (ns, us, ms, s), corrupt FIELD|icrc|payload (a random bit; the ICRC is left as it was), mark-ecn.
+// FIELD is a header field's name, "psn" or "ipv4.checksum"; frames without it do not pass.
 // WHICH: Nth (once), every Nth, first N, all (default). Counted over the frames that pass the
 // filter, per direction. FILTER: an opcode by words of its name in any case ("WRITE MIDDLE",
-// "READ RESPONSE", "ACK", "NAK", "RNR"), `of QP N` (destination queue pair), `psn N`.
+// "READ RESPONSE", "SEND IMM"; three letters of a word are enough), "ACK", "NAK", "RNR", `of QP N`
+// (destination queue pair), `psn N`. Numbers are decimal or 0x hexadecimal. The words "the",
+// "frame" and "packet" may stand anywhere and mean nothing.
 // tx and rx are seen from the NIC whose link is wrapped. Sans-I/O; randomness from a seed.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -47,6 +51,12 @@ struct FaultRule {
   enum class Reply : std::uint8_t { any, ack, nak, rnr } reply = Reply::any;
   std::optional<std::uint32_t> destination_qpn;
   std::optional<std::uint32_t> psn;
+
+  // The wire opcodes whose names have all the words (`reply` asks for acknowledgements); all of
+  // them when there are no words.
+  std::bitset<256> opcodes() const;
+  // Whether a frame must be RoCE to pass: the rule asks for something only such a frame has.
+  bool has_filter() const;
 
   // The rule, or one sentence saying which word is wrong and what would be right.
   static wire::Expected<FaultRule, std::string> parse(std::string_view text);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "link/link.hpp"
@@ -38,5 +39,8 @@ class CaptureFile {
 
 std::unique_ptr<Link> capture(std::unique_ptr<Link> inner, std::shared_ptr<CaptureFile> file,
                               std::string_view interface_name);
+// The same for an interface that is in the file already, and one direction only if it is given.
+std::unique_ptr<Link> capture(std::unique_ptr<Link> inner, std::shared_ptr<CaptureFile> file,
+                              std::uint32_t interface, std::optional<Direction> only = {});
 
 }  // namespace softrnic::link

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/frame_pool.hpp"
 
+#include <algorithm>
+#include <functional>
+
 namespace softrnic::link {
 
 namespace {
@@ -22,7 +25,7 @@ FramePool::FramePool(std::size_t buffer_size)
 void FramePool::grow(std::size_t frames) {
   // Uninitialised, so that a buffer's pages come into being when it is first used.
   Slab slab{std::make_unique_for_overwrite<std::byte[]>(frames * buffer_size_),
-            std::make_unique<Frame[]>(frames)};
+            std::make_unique<Frame[]>(frames), frames};
   for (std::size_t i = frames; i-- > 0;) {
     Frame& frame = slab.frames[i];
     frame.set_segment(0, slab.buffers.get() + i * buffer_size_,
@@ -55,6 +58,13 @@ void FramePool::release(Frame* frame) {
 
 void FramePool::release(std::span<Frame* const> frames) {
   for (Frame* frame : frames) release(frame);
+}
+
+bool FramePool::owns(const Frame* frame) const {
+  return std::ranges::any_of(slabs_, [frame](const Slab& slab) {
+    const std::less<> before;
+    return !before(frame, slab.frames.get()) && before(frame, slab.frames.get() + slab.count);
+  });
 }
 
 }  // namespace softrnic::link

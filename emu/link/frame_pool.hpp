@@ -31,12 +31,16 @@ class FramePool {
   void release(Frame* frame);
   void release(std::span<Frame* const> frames);
 
+  // Whether the frame is one of this pool's.
+  bool owns(const Frame* frame) const;
+
   std::size_t available() const { return available_; }
 
  private:
   struct Slab {
     std::unique_ptr<std::byte[]> buffers;
     std::unique_ptr<Frame[]> frames;
+    std::size_t count;
   };
 
   std::size_t buffer_size_;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The blocks of a pcapng file that a capture needs, as bytes (draft-ietf-opsawg-pcapng).
+//
+// Written by hand because libpcap writes neither comments nor interface names. Always little
+// endian, so that the same frames give the same file on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "wire/byte_chain.hpp"
+#include "wire/instant.hpp"
+
+namespace softrnic::link::pcapng {
+
+// Section header: begins a file.
+void append_section_header(std::vector<std::byte>& out);
+
+// Interface description: an Ethernet interface with nanosecond stamps. `snap_length` 0: no limit.
+void append_interface(std::vector<std::byte>& out, std::string_view name,
+                      std::uint32_t snap_length);
+
+struct Packet {
+  wire::Instant at{};
+  std::uint32_t interface = 0;
+  std::uint32_t direction = 0;    // of epb_flags: 1 inbound, 2 outbound
+  std::uint32_t snap_length = 0;  // bytes to keep; 0: all
+  std::string_view comment;       // none when empty
+};
+
+// Enhanced packet.
+void append_packet(std::vector<std::byte>& out, const Packet& packet, const wire::ByteChain& frame);
+
+}  // namespace softrnic::link::pcapng
