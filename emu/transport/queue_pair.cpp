@@ -132,6 +132,8 @@ bool QueuePair::poll_transmit(wire::Instant now, OutboundPacket& out) {
   if (!filled && state_ == QueuePairState::ready_to_send) {
     filled = requester_->poll_transmit(now, out);
   }
+  // Payload is padded to a multiple of four (9.2.3).
+  if (filled) out.headers.bth.pad_count = static_cast<std::uint8_t>(-out.payload_size & 3);
   enter_error_if_failed();
   return filled;
 }
