@@ -5,8 +5,9 @@
 // caller's descriptors. `now` is wall-clock time since the Unix epoch, kept monotonic.
 #pragma once
 
+#include <atomic>
 #include <functional>
-#include <span>
+#include <vector>
 
 #include "nic/nic.hpp"
 #include "wire/instant.hpp"
@@ -20,9 +21,14 @@ class EventLoop {
  public:
   // How long to spin before sleeping: longer than a round trip, shorter than a scheduler's wake.
   static constexpr wire::Duration kSpin = std::chrono::microseconds(60);
+  // The longest sleep, should an interruption have gone unheard for want of a descriptor.
+  static constexpr wire::Duration kLongestSleep = std::chrono::seconds(1);
 
-  explicit EventLoop(Nic& nic) : nics_{&nic} {}
-  explicit EventLoop(std::vector<Nic*> nics) : nics_(std::move(nics)) {}
+  explicit EventLoop(Nic& nic) : EventLoop(std::vector<Nic*>{&nic}) {}
+  explicit EventLoop(std::vector<Nic*> nics);
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
 
   // Turns until `done()` is true (checked after each turn); false when `deadline` came first or
   // interrupt() was called.
@@ -31,16 +37,21 @@ class EventLoop {
   // Also wakes when this descriptor becomes readable.
   void watch(int descriptor) { watched_.push_back(descriptor); }
 
-  // Ends run_until soon; safe in a signal handler.
-  void interrupt() noexcept { interrupted_ = 1; }
-  bool interrupted() const { return interrupted_ != 0; }
+  // Ends run_until soon, and every later one at once; safe in a signal handler and from other
+  // threads.
+  void interrupt() noexcept;
+  bool interrupted() const { return interrupted_.load(std::memory_order_relaxed); }
 
  private:
+  bool turn_all(wire::Instant now);
+  wire::Instant earliest_deadline() const;
   void sleep_until(wire::Instant deadline);
 
   std::vector<Nic*> nics_;
   std::vector<int> watched_;
-  volatile int interrupted_ = 0;
+  int wake_ = -1;  // becomes readable with interrupt()
+  std::atomic<bool> interrupted_{false};
+  static_assert(std::atomic<bool>::is_always_lock_free);
 };
 
 }  // namespace softrnic::nic

@@ -2,8 +2,12 @@
 // The emulated NIC: a link, the resources a verbs user knows (protection domains, memory regions,
 // completion queues, queue pairs, address handles, GIDs), and the crank that turns it all.
 //
-// Sans-clock: the caller supplies `now` and turns the crank; nic::run_until (event_loop.hpp) does
+// Sans-clock: the caller supplies `now` and turns the crank; nic::EventLoop (event_loop.hpp) does
 // it in real time. Not thread-safe: one thread at a time.
+//
+// Every destination is taken as on-link: there is no gateway yet, so an address off the subnet is
+// asked for on the link itself (path.hpp). Packets to one of the NIC's own addresses do not reach
+// the link; they come back inside.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +18,11 @@
 #include <vector>
 
 #include "link/link.hpp"
+#include "nic/address_attributes.hpp"
 #include "nic/completion_queue.hpp"
 #include "nic/gid_table.hpp"
 #include "nic/memory_region_table.hpp"
+#include "nic/resource_error.hpp"
 #include "transport/counters.hpp"
 #include "transport/queue_pair.hpp"
 #include "wire/address_vector.hpp"
@@ -29,20 +35,13 @@ struct NicConfig {
   std::vector<InterfaceAddress> addresses;
   // Every frame leaves with this tag, and only frames with its id are taken, when given.
   std::optional<wire::VlanTag> vlan;
-  // Source of keys, QP numbers' offset, the IPv4 identification. Zero: drawn from the system.
+  // Source of keys, the MAC address, the IPv4 identification. Zero: drawn from the system.
   std::uint64_t seed = 0;
   std::uint32_t max_queue_pairs = 1u << 17;
+  // The first queue pair's number; later ones count up. Zero: drawn from the seed.
   std::uint32_t first_qpn = 0x11;
-};
-
-// Where packets of a queue pair or address handle go, as ibv_ah_attr says it.
-struct AddressAttributes {
-  std::uint32_t gid_index = 0;  // which of our GIDs, and with it the RoCE version
-  wire::Gid destination;
-  std::uint8_t traffic_class = 0;
-  std::uint8_t hop_limit = 64;
-  std::uint32_t flow_label = 0;    // 0: drawn from the QP numbers
-  std::uint8_t service_level = 0;  // VLAN priority, when the NIC has a VLAN
+  // Tell the link our addresses on the first turn (gratuitous ARP, unsolicited advertisement).
+  bool announce = true;
 };
 
 struct QueuePairInit {
@@ -55,24 +54,6 @@ struct QueuePairInit {
   std::optional<std::uint32_t> qpn;
 };
 
-enum class ResourceError : std::uint8_t {
-  bad_domain,
-  bad_completion_queue,
-  bad_capacity,
-  bad_service,
-  qpn_in_use,
-  table_full,
-  no_such_queue_pair,
-  no_such_gid,
-  bad_destination,  // zero, or another IP version than our GID
-  illegal_transition,
-  bad_attribute,
-  mtu_too_large,  // the path MTU does not fit the link's
-  busy,           // something still uses it
-};
-
-std::string_view to_string(ResourceError error);
-
 class Nic {
  public:
   Nic(const NicConfig& config, std::unique_ptr<link::Link> link);
@@ -83,7 +64,7 @@ class Nic {
   const wire::MacAddress& mac() const;
   const GidTable& gids() const;
   link::Link& link();
-  // Largest path MTU the link carries: 256, 512, 1024, 2048 or 4096.
+  // Largest path MTU the link carries: 256, 512, 1024, 2048 or 4096; 0 when not even 256.
   std::uint32_t active_mtu() const;
   const transport::Counters& counters() const;
 
@@ -101,7 +82,8 @@ class Nic {
   transport::QueuePair* find_queue_pair(std::uint32_t qpn);
   std::size_t queue_pairs() const;
 
-  // Changes state and attributes. `address` is needed for a connected service's INIT -> RTR.
+  // Changes state and attributes. `address` is needed for a connected service's INIT -> RTR, and
+  // its neighbour is resolved from then on. UD queue pairs get the link's path MTU.
   std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
                                       const transport::QueuePairAttributes& attributes,
                                       const AddressAttributes* address = nullptr);
@@ -118,7 +100,8 @@ class Nic {
   std::optional<ResourceError> destroy_address_handle(std::uint32_t handle);
 
   // Sends an ICMP or ICMPv6 echo request from our address of the same kind; false when we have
-  // none. Replies arrive at the callback: source, sequence, data.
+  // none, or the data does not fit the MTU, or the link takes nothing now. Replies arrive at the
+  // callback during turn(): source, identifier, sequence, data.
   bool ping(wire::Instant now, const wire::Gid& destination, std::uint16_t identifier,
             std::uint16_t sequence, wire::ByteView data);
   using EchoCallback =
@@ -132,7 +115,7 @@ class Nic {
   // One turn of the crank: receives a burst, handles due deadlines, transmits a burst. True when it
   // did anything; call again then. Bounded work.
   bool turn(wire::Instant now);
-  // When turn() must be called although no frame has arrived and nothing was posted.
+  // When turn() must be called although no frame has arrived; Instant::min() when at once.
   wire::Instant next_deadline() const;
   // Readable when frames have arrived; -1 when the link has none.
   int descriptor() const;

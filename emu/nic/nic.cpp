@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/nic.hpp"
+
+#include <algorithm>
+
+#include "nic/address_handle_table.hpp"
+#include "nic/engine.hpp"
+#include "nic/protection_domain_table.hpp"
+#include "nic/queue_pair_table.hpp"
+#include "nic/random_source.hpp"
+
+namespace softrnic::nic {
+namespace {
+
+using transport::ProtectionDomain;
+using transport::QueuePairState;
+
+constexpr std::uint32_t kMaxRequests = 1u << 15;  // per queue
+constexpr std::uint32_t kMaxSges = 32;
+constexpr std::uint32_t kMaxCompletions = 1u << 22;
+
+// The largest path MTU whose packets fit the link's: GRH or IPv6, UDP, BTH, RETH, ICRC (Linux's
+// rule: 1500 -> 1024, 4200 -> 4096).
+std::uint32_t path_mtu_of(std::uint32_t link_mtu) {
+  constexpr std::uint32_t kOverhead =
+      wire::Grh::kSize + wire::UdpHeader::kSize + wire::Bth::kSize + wire::Reth::kSize + 4;
+  for (const std::uint32_t mtu : {4096u, 2048u, 1024u, 512u, 256u}) {
+    if (mtu + kOverhead <= link_mtu) return mtu;
+  }
+  return 0;
+}
+
+wire::MacAddress mac_or_drawn(const wire::MacAddress& wanted, RandomSource& random) {
+  if (wanted != wire::MacAddress{}) return wanted;
+  wire::MacAddress mac;
+  const std::uint64_t bits = random.next();
+  for (std::size_t i = 0; i < mac.bytes.size(); ++i) {
+    mac.bytes[i] = static_cast<std::uint8_t>(bits >> (8 * i));
+  }
+  mac.bytes[0] = static_cast<std::uint8_t>((mac.bytes[0] & ~1u) | 2u);  // one host's, made locally
+  return mac;
+}
+
+std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, RandomSource& random) {
+  return wanted != 0 ? wanted : static_cast<std::uint32_t>(random.next() & 0x7fffff);
+}
+
+bool fits(const transport::QueuePairCapacity& capacity) {
+  return capacity.send_requests <= kMaxRequests && capacity.receive_requests <= kMaxRequests &&
+         capacity.send_sges <= kMaxSges && capacity.receive_sges <= kMaxSges;
+}
+
+bool is_offered(wire::Service service) {
+  return service == wire::Service::reliable_connection ||
+         service == wire::Service::unreliable_connection ||
+         service == wire::Service::unreliable_datagram;
+}
+
+ResourceError resource_error(transport::ModifyError error) {
+  return error == transport::ModifyError::illegal_transition ? ResourceError::illegal_transition
+                                                             : ResourceError::bad_attribute;
+}
+
+}  // namespace
+
+struct Nic::Impl {
+  Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link);
+
+  bool has(const CompletionQueue* queue) const {
+    return std::any_of(completion_queues.begin(), completion_queues.end(),
+                       [queue](const auto& q) { return q.get() == queue; });
+  }
+  std::optional<ResourceError> check(const QueuePairInit& init) const;
+  // The path a connected queue pair gets with its transition to RTR.
+  wire::Expected<Path, ResourceError> path_for(const QueuePairEntry& entry,
+                                               const transport::QueuePairAttributes& attributes,
+                                               const AddressAttributes* address);
+
+  std::unique_ptr<link::Link> link;
+  RandomSource random;
+  std::uint32_t active_mtu;
+  InterfaceIdentity identity;
+  transport::Counters counters;
+
+  ProtectionDomainTable domains;
+  MemoryRegionTable memory;
+  std::vector<std::unique_ptr<CompletionQueue>> completion_queues;
+  QueuePairTable queue_pairs;
+  AddressHandleTable handles;
+
+  QueuePairScheduler scheduler;
+  NeighborTable neighbors;
+  FrameSender frames;
+  ResolutionQueue resolution;
+  NeighborDiscovery discovery;
+  EchoResponder echo;
+  PacketReceiver packets;
+  FrameReceiver receiver;
+  PacketSender sender;
+  Engine engine;
+};
+
+Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
+    : link(std::move(its_link)),
+      random(config.seed),
+      active_mtu(path_mtu_of(link->capabilities().mtu)),
+      identity(mac_or_drawn(config.mac, random), config.vlan, config.addresses),
+      memory(random.next()),
+      queue_pairs(first_qpn_or_drawn(config.first_qpn, random), config.max_queue_pairs),
+      frames(*link, static_cast<std::uint16_t>(random.next())),
+      resolution(neighbors, frames, counters),
+      discovery(identity, neighbors, frames),
+      echo(identity, neighbors, frames, resolution, counters, link->capabilities().mtu),
+      packets(identity, queue_pairs, scheduler, counters),
+      receiver(identity, packets, discovery, echo, counters, link->capabilities().mtu),
+      sender(scheduler, handles, neighbors, frames, resolution, counters, active_mtu),
+      engine({*link, receiver, frames, sender, scheduler, neighbors, discovery, resolution},
+             config.announce) {
+  link->set_local_addresses(identity.mac(), identity.gids().addresses());
+}
+
+std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
+  if (!is_offered(init.service)) return ResourceError::bad_service;
+  if (!domains.contains(init.domain)) return ResourceError::bad_domain;
+  if (!has(init.send_completions) || !has(init.receive_completions)) {
+    return ResourceError::bad_completion_queue;
+  }
+  if (!fits(init.capacity)) return ResourceError::bad_capacity;
+  if (queue_pairs.full()) return ResourceError::table_full;
+  if (!init.qpn) return std::nullopt;
+  if (*init.qpn < QueuePairTable::kFirstNumber || *init.qpn > QueuePairTable::kLastNumber) {
+    return ResourceError::bad_attribute;
+  }
+  if (queue_pairs.find(*init.qpn) != nullptr) return ResourceError::qpn_in_use;
+  return std::nullopt;
+}
+
+wire::Expected<Path, ResourceError> Nic::Impl::path_for(
+    const QueuePairEntry& entry, const transport::QueuePairAttributes& attributes,
+    const AddressAttributes* address) {
+  if (address == nullptr) return wire::Unexpected{ResourceError::bad_attribute};
+  if (address->destination.is_multicast()) return wire::Unexpected{ResourceError::bad_destination};
+  const std::uint32_t label =
+      wire::flow_label_of_qpns(entry.queue_pair.qpn(), attributes.destination_qpn);
+  return Path::to(*address, identity, label);
+}
+
+Nic::Nic(const NicConfig& config, std::unique_ptr<link::Link> link)
+    : impl_(std::make_unique<Impl>(config, std::move(link))) {}
+
+Nic::~Nic() = default;
+
+// ---------------------------------------------------------------- what it is
+
+const wire::MacAddress& Nic::mac() const {
+  return impl_->identity.mac();
+}
+
+const GidTable& Nic::gids() const {
+  return impl_->identity.gids();
+}
+
+link::Link& Nic::link() {
+  return *impl_->link;
+}
+
+std::uint32_t Nic::active_mtu() const {
+  return impl_->active_mtu;
+}
+
+const transport::Counters& Nic::counters() const {
+  return impl_->counters;
+}
+
+// ---------------------------------------------------------------- domains, memory, completions
+
+ProtectionDomain Nic::allocate_domain() {
+  return impl_->domains.allocate();
+}
+
+std::optional<ResourceError> Nic::free_domain(ProtectionDomain domain) {
+  if (!impl_->domains.contains(domain)) return ResourceError::bad_domain;
+  if (impl_->memory.uses(domain) || impl_->queue_pairs.uses(domain) ||
+      impl_->handles.uses(domain)) {
+    return ResourceError::busy;
+  }
+  impl_->domains.release(domain);
+  return std::nullopt;
+}
+
+MemoryRegionTable& Nic::memory() {
+  return impl_->memory;
+}
+
+CompletionQueue& Nic::create_completion_queue(std::uint32_t depth) {
+  auto& queues = impl_->completion_queues;
+  queues.push_back(std::make_unique<CompletionQueue>(std::min(depth, kMaxCompletions)));
+  return *queues.back();
+}
+
+std::optional<ResourceError> Nic::destroy_completion_queue(CompletionQueue& queue) {
+  if (!impl_->has(&queue)) return ResourceError::bad_completion_queue;
+  if (impl_->queue_pairs.uses(queue)) return ResourceError::busy;
+  std::erase_if(impl_->completion_queues, [&queue](const auto& q) { return q.get() == &queue; });
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- queue pairs
+
+wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
+    const QueuePairInit& init) {
+  if (const auto error = impl_->check(init)) return wire::Unexpected{*error};
+  const transport::QueuePairContext context{
+      .qpn = init.qpn ? *init.qpn : impl_->queue_pairs.next_number(),
+      .service = init.service,
+      .domain = init.domain,
+      .capacity = init.capacity,
+      .memory = impl_->memory,
+      .send_completions = *init.send_completions,
+      .receive_completions = *init.receive_completions,
+      .counters = impl_->counters};
+  QueuePairEntry& entry =
+      impl_->queue_pairs.add(context, *init.send_completions, *init.receive_completions);
+  impl_->scheduler.reserve(impl_->queue_pairs.size());
+  return &entry.queue_pair;
+}
+
+std::optional<ResourceError> Nic::destroy_queue_pair(std::uint32_t qpn) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  impl_->scheduler.forget(*entry);
+  impl_->queue_pairs.remove(*entry);
+  return std::nullopt;
+}
+
+transport::QueuePair* Nic::find_queue_pair(std::uint32_t qpn) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  return entry == nullptr ? nullptr : &entry->queue_pair;
+}
+
+std::size_t Nic::queue_pairs() const {
+  return impl_->queue_pairs.size();
+}
+
+std::optional<ResourceError> Nic::modify(std::uint32_t qpn, QueuePairState to,
+                                         const transport::QueuePairAttributes& attributes,
+                                         const AddressAttributes* address) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  transport::QueuePairAttributes wanted = attributes;
+  // A datagram's limit is the link's, not the user's (IBTA vol. 1, 9.8.3.1).
+  if (entry->is_datagram() && impl_->active_mtu != 0) wanted.path_mtu = impl_->active_mtu;
+  const bool to_rtr =
+      to == QueuePairState::ready_to_receive && entry->queue_pair.state() == QueuePairState::init;
+  if (to_rtr && wanted.path_mtu > impl_->active_mtu) return ResourceError::mtu_too_large;
+
+  Path path;
+  if (to_rtr && !entry->is_datagram()) {
+    auto made = impl_->path_for(*entry, wanted, address);
+    if (!made) return made.error();
+    path = *made;
+  }
+  if (const auto error = entry->queue_pair.modify(to, wanted)) return resource_error(*error);
+  if (to_rtr && !entry->is_datagram()) {
+    entry->path = path;
+    entry->path.refresh(impl_->engine.last_turn(), impl_->neighbors);
+  }
+  impl_->scheduler.touch(*entry);
+  return std::nullopt;
+}
+
+std::optional<transport::PostError> Nic::post_send(std::uint32_t qpn,
+                                                   const transport::SendRequest& request) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return transport::PostError::bad_state;
+  if (entry->is_datagram()) {
+    const AddressHandle* handle = impl_->handles.find(request.address_handle);
+    if (handle == nullptr || handle->domain != entry->queue_pair.domain()) {
+      return transport::PostError::bad_address_handle;
+    }
+  }
+  const auto error = entry->queue_pair.post_send(request);
+  if (!error) impl_->scheduler.touch(*entry);
+  return error;
+}
+
+std::optional<transport::PostError> Nic::post_receive(std::uint32_t qpn,
+                                                      const transport::ReceiveRequest& request) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return transport::PostError::bad_state;
+  return entry->queue_pair.post_receive(request);
+}
+
+// ---------------------------------------------------------------- address handles, neighbours
+
+wire::Expected<std::uint32_t, ResourceError> Nic::create_address_handle(
+    ProtectionDomain domain, const AddressAttributes& attributes) {
+  if (!impl_->domains.contains(domain)) return wire::Unexpected{ResourceError::bad_domain};
+  auto path = Path::to(attributes, impl_->identity, 0);
+  if (!path) return wire::Unexpected{path.error()};
+  AddressHandle* handle = impl_->handles.add(domain, *path);
+  if (handle == nullptr) return wire::Unexpected{ResourceError::table_full};
+  handle->path.refresh(impl_->engine.last_turn(), impl_->neighbors);
+  return handle->number;
+}
+
+std::optional<ResourceError> Nic::destroy_address_handle(std::uint32_t handle) {
+  if (!impl_->handles.remove(handle)) return ResourceError::no_such_queue_pair;
+  return std::nullopt;
+}
+
+bool Nic::ping(wire::Instant now, const wire::Gid& destination, std::uint16_t identifier,
+               std::uint16_t sequence, wire::ByteView data) {
+  return impl_->echo.request(now, destination, identifier, sequence, data);
+}
+
+void Nic::on_echo_reply(EchoCallback callback) {
+  impl_->echo.on_reply(std::move(callback));
+}
+
+void Nic::add_neighbor(const wire::Gid& address, const wire::MacAddress& mac) {
+  impl_->neighbors.learn(address, mac);
+}
+
+// ---------------------------------------------------------------- the crank
+
+bool Nic::turn(wire::Instant now) {
+  return impl_->engine.turn(now);
+}
+
+wire::Instant Nic::next_deadline() const {
+  return impl_->engine.next_deadline();
+}
+
+int Nic::descriptor() const {
+  return impl_->link->descriptor();
+}
+
+}  // namespace softrnic::nic

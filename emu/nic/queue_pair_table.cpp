@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/queue_pair_table.hpp"
+
+#include <algorithm>
+
+namespace softrnic::nic {
+
+QueuePairTable::QueuePairTable(std::uint32_t first_number, std::uint32_t max)
+    : next_(std::clamp(first_number, kFirstNumber, kLastNumber)),
+      max_(std::min(max, kLastNumber / 2)) {}
+
+std::uint32_t QueuePairTable::next_number() {
+  for (;;) {
+    const std::uint32_t number = next_;
+    next_ = next_ == kLastNumber ? kFirstNumber : next_ + 1;
+    if (find(number) == nullptr) return number;
+  }
+}
+
+QueuePairEntry& QueuePairTable::add(const transport::QueuePairContext& context,
+                                    CompletionQueue& send, CompletionQueue& receive) {
+  auto entry = std::make_unique<QueuePairEntry>(context, send, receive);
+  entry->index = entries_.size();
+  by_number_.insert(context.qpn, entry.get());
+  entries_.push_back(std::move(entry));
+  return *entries_.back();
+}
+
+void QueuePairTable::remove(QueuePairEntry& entry) {
+  by_number_.erase(entry.queue_pair.qpn());
+  const std::size_t index = entry.index;
+  std::swap(entries_[index], entries_.back());
+  entries_[index]->index = index;
+  entries_.pop_back();
+}
+
+bool QueuePairTable::uses(transport::ProtectionDomain domain) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [domain](const auto& entry) { return entry->queue_pair.domain() == domain; });
+}
+
+bool QueuePairTable::uses(const CompletionQueue& queue) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&queue](const auto& entry) {
+    return entry->send_completions == &queue || entry->receive_completions == &queue;
+  });
+}
+
+}  // namespace softrnic::nic

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queue pairs by their number, each with what the NIC knows of it beside the transport's state.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "nic/completion_queue.hpp"
+#include "nic/deadline_queue.hpp"
+#include "nic/intrusive_list.hpp"
+#include "nic/number_map.hpp"
+#include "nic/path.hpp"
+#include "transport/queue_pair.hpp"
+
+namespace softrnic::nic {
+
+struct QueuePairEntry : ListNode, Timed {
+  QueuePairEntry(const transport::QueuePairContext& context, CompletionQueue& send,
+                 CompletionQueue& receive)
+      : queue_pair(context), send_completions(&send), receive_completions(&receive) {}
+
+  bool is_datagram() const { return queue_pair.service() == wire::Service::unreliable_datagram; }
+
+  transport::QueuePair queue_pair;
+  Path path;  // connected services, from RTR on
+  CompletionQueue* send_completions;
+  CompletionQueue* receive_completions;
+
+  // Which of the scheduler's lists it is in.
+  enum class Place : std::uint8_t { idle, touched, ready, held } place = Place::idle;
+  wire::Gid held_for;     // while held: the neighbour that is being resolved
+  std::size_t index = 0;  // in the table's list
+};
+
+class QueuePairTable {
+ public:
+  // Numbers 0 and 1 are the special queue pairs', 0xffffff is multicast's (IBTA vol. 1, 3.5.10).
+  static constexpr std::uint32_t kFirstNumber = 2;
+  static constexpr std::uint32_t kLastNumber = 0xfffffe;
+
+  QueuePairTable(std::uint32_t first_number, std::uint32_t max);
+
+  // The next number not in use; counts up, so that a number comes back as late as possible.
+  std::uint32_t next_number();
+  bool full() const { return entries_.size() >= max_; }
+  // The number in the context must be free.
+  QueuePairEntry& add(const transport::QueuePairContext& context, CompletionQueue& send,
+                      CompletionQueue& receive);
+  void remove(QueuePairEntry& entry);
+
+  QueuePairEntry* find(std::uint32_t number) const { return by_number_.find(number); }
+  std::size_t size() const { return entries_.size(); }
+  bool uses(transport::ProtectionDomain domain) const;
+  bool uses(const CompletionQueue& queue) const;
+
+ private:
+  NumberMap<QueuePairEntry> by_number_;
+  std::vector<std::unique_ptr<QueuePairEntry>> entries_;
+  std::uint32_t next_;
+  std::uint32_t max_;
+};
+
+}  // namespace softrnic::nic

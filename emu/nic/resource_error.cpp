@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/resource_error.hpp"
+
+namespace softrnic::nic {
+
+std::string_view to_string(ResourceError error) {
+  switch (error) {
+    case ResourceError::bad_domain:
+      return "no such protection domain";
+    case ResourceError::bad_completion_queue:
+      return "no such completion queue";
+    case ResourceError::bad_capacity:
+      return "more requests or elements than a queue pair can have";
+    case ResourceError::bad_service:
+      return "the service is not one of RC, UC and UD";
+    case ResourceError::qpn_in_use:
+      return "the queue pair number is taken";
+    case ResourceError::table_full:
+      return "the table is full";
+    case ResourceError::no_such_queue_pair:
+      return "no such queue pair or address handle";
+    case ResourceError::no_such_gid:
+      return "no GID has this index";
+    case ResourceError::bad_destination:
+      return "the destination address is zero, a group, or of another IP version than the source";
+    case ResourceError::illegal_transition:
+      return "the queue pair's state does not allow this transition";
+    case ResourceError::bad_attribute:
+      return "an attribute is out of its range or missing";
+    case ResourceError::mtu_too_large:
+      return "the path MTU is larger than the link carries";
+    case ResourceError::busy:
+      return "something still uses it";
+  }
+  return "unknown error";
+}
+
+}  // namespace softrnic::nic
