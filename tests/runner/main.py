@@ -23,6 +23,7 @@ GROUPS = {
     "sanitized": ("the Catch2 programs under Clang's address and undefined-behaviour sanitizers",
                   False),
     "fuzz": ("the fuzz targets, a minute each (--all: ten minutes)", False),
+    "interop": ("a real RoCE peer: Linux rdma_rxe in a small guest", False),
     "tidy": ("clang-tidy over every source file", True),
     "thread": ("the Catch2 programs under the thread sanitizer", True),
 }
@@ -70,7 +71,8 @@ class Run:
             text.removeprefix(group + "/") for text in self.selection.filters
             if text.startswith(group + "/") or text.split("/", 1)[0] not in GROUPS]
         anything.run(group, [*command, *filters], environment=dict(os.environ), directory=TOP,
-                     limit=SCRIPT_SECONDS, skip_status=None, on_case=self.results.add)
+                     limit=SCRIPT_SECONDS, skip_status=None,
+                     on_case=lambda case: self.results.add(case, tell=True))
 
     def catch2(self, group, preset):
         chosen = [program for program in programs.of_build(TOP, preset) if program.is_catch2]
@@ -115,6 +117,13 @@ def run_fuzz(run):
                      run.selection, run.workers)
 
 
+def run_interop(run):
+    if run.build("release"):
+        run.heading("interop")
+        run.script("interop", [os.path.join(TOP, "tests/interop/run"),
+                               *(["--all"] if run.all else [])])
+
+
 def run_tidy(run):
     if run.build("release"):
         run.heading("tidy")
@@ -144,7 +153,7 @@ def main(arguments):
     run = Run(parse(arguments))
     began = time.monotonic()
     bodies = {"house": run_house, "release": run_release, "sanitized": run_sanitized,
-              "fuzz": run_fuzz, "tidy": run_tidy, "thread": run_thread}
+              "fuzz": run_fuzz, "interop": run_interop, "tidy": run_tidy, "thread": run_thread}
     for group in GROUPS:
         if run.wants(group):
             bodies[group](run)

@@ -35,11 +35,12 @@ class Results:
         with self._lock:
             print(text, flush=True)
 
-    def add(self, case):
+    def add(self, case, tell=False):
+        """`tell`: this case earns a line of its own, however it ended."""
+        tell = tell or self._verbose or case.outcome is Outcome.FAILED
         with self._lock:
             self.cases.append(case)
-            if (self._verbose or case.outcome is not Outcome.PASSED
-                    or case.seconds >= self.SLOW_SECONDS):
+            if tell or case.seconds >= self.SLOW_SECONDS:
                 print(f"  {case.outcome.value:7} {case.name} ({case.seconds:.1f} s)", flush=True)
             if case.outcome is Outcome.FAILED:
                 print(_indented(case.reason), flush=True)
@@ -51,16 +52,31 @@ class Results:
         """Prints the end of the report; returns the exit status of the run."""
         skipped = [case for case in self.cases if case.outcome is Outcome.SKIPPED]
         failed = [case for case in self.cases if case.outcome is Outcome.FAILED]
-        for title, cases in (("Skipped", skipped), ("Failed", failed)):
-            if cases:
-                print(f"\n{title}:")
-            for case in cases:
-                first_line = (case.reason.strip() or "no reason given").splitlines()[0]
-                print(f"  {case.name}: {first_line}")
+        if skipped:
+            print("\nSkipped:")
+        for line in _by_reason(skipped):
+            print(f"  {line}")
+        if failed:
+            print("\nFailed:")
+        for case in failed:
+            print(f"  {case.name}: {_first_line(case.reason)}")
         passed = self.count(Outcome.PASSED)
         print(f"\n{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
         sys.stdout.flush()
         return 0 if passed and not failed else 1
+
+
+def _first_line(text):
+    return (text.strip() or "no reason given").splitlines()[0]
+
+
+def _by_reason(cases):
+    """A line for each case, or for all cases of a group that have one reason."""
+    alike = {}
+    for case in cases:
+        alike.setdefault((case.name.split("/")[0], _first_line(case.reason)), []).append(case.name)
+    for (group, reason), names in alike.items():
+        yield f"{names[0] if len(names) == 1 else f'{group} ({len(names)} cases)'}: {reason}"
 
 
 def _indented(text):

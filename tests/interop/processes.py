@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Child processes that cannot outlive the harness."""
+
+import subprocess
+
+# The kernel ends such a child when this process dies, however it dies. (It counts as dead when
+# the thread that started the child ends: start children from the main thread.)
+_TIED = ["setpriv", "--pdeathsig", "KILL", "--"]
+
+
+def start(command, **arguments):
+    arguments.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([*_TIED, *command], **arguments)
+
+
+def end(process, patience=5):
+    """Ends a child started with start(), gently first."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
