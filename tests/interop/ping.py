@@ -20,9 +20,11 @@ class Case:
     sender: str  # guest, softrnic
     family: str
 
-    def run(self, softrnic, network, guest, link, addresses):
+    def run(self, softrnic, network, guest, link, addresses, seed):
         """What went wrong, or an empty text."""
-        base = [softrnic, "ping" if self.sender == "softrnic" else "peer", "--link", link]
+        # A peer for datagrams needs no other side to answer pings.
+        start = ["ping"] if self.sender == "softrnic" else ["peer", "--service", "ud"]
+        base = [softrnic, *start, "--link", link, "--seed", str(seed)]
         for address in addresses:
             base += ["--ip", address]
         if self.sender == "softrnic":
