@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -66,10 +67,10 @@ class NetworkNamespace {
   std::string reason_;
 };
 
-// A test that cannot run says so in the one form that tests/run counts.
+// A test that cannot run says so in the form that tests/run counts; then it returns.
 inline void skip(const std::string& test, const std::string& reason) {
-  std::printf("SKIP: %s: %s\n", test.c_str(), reason.c_str());
-  std::fflush(stdout);
+  UNSCOPED_INFO(test);
+  WARN("skipped: " << reason);
 }
 
 // True as soon as there is something to read; false when nothing came in `milliseconds`.
