@@ -21,6 +21,10 @@ enum class NetworkLayer : std::uint8_t;
 std::uint32_t icrc(NetworkLayer layer, ByteView headers, std::size_t bth_offset,
                    const ByteChain& payload);
 
+// The same by crc32_portable(), whatever the processor, and with every mask applied to a copy.
+std::uint32_t icrc_portable(NetworkLayer layer, ByteView headers, std::size_t bth_offset,
+                            const ByteChain& payload);
+
 void store_icrc(std::byte* p, std::uint32_t icrc);
 std::uint32_t load_icrc(const std::byte* p);
 
