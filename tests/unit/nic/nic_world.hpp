@@ -85,10 +85,13 @@ class NicWorld {
   }
 
   Nic& add(std::uint8_t n) { return add(config(n)); }
-  Nic& add(const NicConfig& config) {
-    nics_.push_back(
-        std::make_unique<Nic>(config, wire_.attach("nic" + std::to_string(nics_.size()))));
+  Nic& add(const NicConfig& config) { return add(config, attach()); }
+  Nic& add(const NicConfig& config, std::unique_ptr<link::Link> link) {
+    nics_.push_back(std::make_unique<Nic>(config, std::move(link)));
     return *nics_.back();
+  }
+  std::unique_ptr<link::Link> attach() {
+    return wire_.attach("nic" + std::to_string(nics_.size()));
   }
   RawPort port() { return RawPort(wire_.attach("port")); }
 
