@@ -56,6 +56,7 @@ wire::Expected<NetworkInterface, int> NetworkInterface::find(std::string_view na
   found.mtu = static_cast<std::uint32_t>(request.ifr_mtu);
   if (const int error = control.request(SIOCGIFFLAGS, request)) return wire::Unexpected{error};
   found.up = (request.ifr_flags & IFF_UP) != 0;
+  found.running = (request.ifr_flags & IFF_RUNNING) != 0;
   if (const int error = control.request(SIOCGIFHWADDR, request)) return wire::Unexpected{error};
   found.ethernet = request.ifr_hwaddr.sa_family == ARPHRD_ETHER;
   if (found.ethernet) std::memcpy(found.mac.bytes.data(), request.ifr_hwaddr.sa_data, 6);

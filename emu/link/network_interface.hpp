@@ -17,6 +17,7 @@ struct NetworkInterface {
   int index = 0;
   std::uint32_t mtu = 0;
   bool up = false;
+  bool running = false;  // up, and joined to something that is
   bool ethernet = false;
   wire::MacAddress mac;
 

@@ -4,6 +4,7 @@
 #include "link/link.hpp"
 #include "link/packet_link.hpp"
 #include "link/tap_link.hpp"
+#include "link/xdp_link.hpp"
 
 namespace softrnic::link {
 
@@ -21,6 +22,7 @@ wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view spec
     }
     if (kind == "tap") return open_tap(name, mtu);
     if (kind == "packet") return open_packet(name);
+    return open_xdp(name);
   }
   return wire::Unexpected{OpenError{"there is no link \"" + std::string(specification) +
                                     "\": use tap:NAME, packet:INTERFACE or xdp:INTERFACE"}};

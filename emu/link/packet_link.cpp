@@ -17,6 +17,7 @@
 #include "link/file_descriptor.hpp"
 #include "link/frame_pool.hpp"
 #include "link/network_interface.hpp"
+#include "link/promiscuous.hpp"
 
 namespace softrnic::link {
 
@@ -210,12 +211,7 @@ int configure(int socket, int index) {
   enlarge(socket, SO_RCVBUFFORCE, SO_RCVBUF);
   enlarge(socket, SO_SNDBUFFORCE, SO_SNDBUF);
 
-  packet_mreq promiscuous{};
-  promiscuous.mr_ifindex = index;
-  promiscuous.mr_type = PACKET_MR_PROMISC;
-  if (::setsockopt(socket, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous)) {
-    return errno;
-  }
+  if (const int error = make_promiscuous(socket, index)) return error;
   sockaddr_ll address{};
   address.sll_family = AF_PACKET;
   address.sll_protocol = htons(ETH_P_ALL);

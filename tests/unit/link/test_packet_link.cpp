@@ -6,42 +6,17 @@
 #include "link/packet_link.hpp"
 #include "unit/link/exchange.hpp"
 #include "unit/link/network_namespace.hpp"
+#include "unit/link/veth_pair.hpp"
 
 namespace softrnic::link {
 namespace {
 
 using namespace test;
 
-// A veth pair without IPv6, so that only our frames are on it.
-bool make_pair(const NetworkNamespace& space, const std::string& test, int mtu = 4200) {
-  std::string reason = space.why_not();
-  if (reason.empty() && !NetworkNamespace::ip("link add v0 type veth peer name v1")) {
-    reason = "cannot make a veth pair with `ip link`";
-  }
-  if (!reason.empty()) {
-    skip(test, reason);
-    return false;
-  }
-  for (const std::string name : {"v0", "v1"}) {
-    REQUIRE(NetworkNamespace::ip("link set " + name + " addrgenmode none mtu " +
-                                 std::to_string(mtu) + " up"));
-  }
-  return true;
-}
-
 std::unique_ptr<Link> open(const std::string& name) {
   auto link = open_packet(name);
   if (!link) FAIL(link.error().message);
   return std::move(link).value();
-}
-
-// The frames that come before the last one sent, that one included.
-Frames receive_count(Link& link, std::size_t count) {
-  Frames all;
-  while (all.size() < count && readable(link.descriptor())) {
-    for (Bytes& frame : receive(link)) all.push_back(std::move(frame));
-  }
-  return all;
 }
 
 TEST_CASE("Packet links carry frames of every size both ways, in order") {
