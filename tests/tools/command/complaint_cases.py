@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What bad input gets: one line that names cause and mend, the right exit status, nothing left."""
+
+import os
+import socket
+
+import processes
+from cases import case, check
+
+_USAGE, _FAILURE = 2, 1
+
+
+def _complains(context, status, beginning, *words, inside=None, mentions=()):
+    done = context.run(*words, inside=inside)
+    said = f"softrnic {' '.join(words)}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    check(done.returncode == status, f"expected exit status {status}\n{said}")
+    check(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), f"not one line\n{said}")
+    check(done.stderr.startswith(beginning), f"does not begin with '{beginning}'\n{said}")
+    for word in mentions:
+        check(word in done.stderr, f"does not mention '{word}'\n{said}")
+    return done
+
+
+@case("complaint/no subcommand")
+def _(context):
+    _complains(context, _USAGE, "softrnic: ", mentions=["softrnic --help"])
+
+
+@case("complaint/unknown subcommand")
+def _(context):
+    _complains(context, _USAGE, "softrnic: there is no subcommand 'dmeo'", "dmeo")
+
+
+@case("complaint/unknown option of every subcommand")
+def _(context):
+    for name in ("demo", "info", "peer", "ping", "pingpong"):
+        _complains(context, _USAGE, f"softrnic {name}: ", name, "--nonsense",
+                   mentions=["--nonsense", f"softrnic {name} --help"])
+
+
+@case("complaint/bad values")
+def _(context):
+    for words in (["demo", "--mtu", "1000"], ["demo", "--roce", "v3"], ["demo", "--seed", "x"],
+                  ["demo", "--fault", "explode 5%"], ["demo", "word"],
+                  ["pingpong", "-s", "0"], ["pingpong", "-m", "1500"], ["pingpong", "-n", "-1"],
+                  ["pingpong", "-p", "65536"], ["pingpong", "-i", "2"],
+                  ["pingpong", "--service", "xrc"], ["pingpong", "--ip", "10.0.0.0.1"],
+                  ["pingpong", "--mac", "ff:ff:ff:ff:ff:ff"], ["pingpong", "a", "b"],
+                  ["ping", "--link", "tap:x", "nowhere"], ["ping", "--link", "tap:x"],
+                  ["ping", "-c", "0", "10.0.0.1"], ["ping", "-i", "soon", "10.0.0.1"],
+                  ["peer", "--key", "0"], ["peer", "--region", "0"],
+                  ["peer", "--access", "read,fly"], ["peer", "--remote-qpn", "0x1000000"],
+                  ["peer", "--remote-qpn", "17"], ["peer", "--script", "does-not-exist"]):
+        _complains(context, _USAGE, f"softrnic {words[0]}: ", *words)
+
+
+@case("complaint/no link given")
+def _(context):
+    for words in (["pingpong"], ["ping", "10.0.0.1"], ["peer"]):
+        _complains(context, _USAGE, f"softrnic {words[0]}: --link is missing", *words,
+                   mentions=["tap:NAME"])
+
+
+@case("complaint/links that cannot be")
+def _(context):
+    for link in ("tap", "tap:", "carrier-pigeon:x", "tap:a/b", "packet:no-such-if",
+                 "xdp:no-such-if"):
+        _complains(context, _FAILURE, "softrnic ping: ", "ping", "--link", link, "10.0.0.1")
+
+
+@case("complaint/a fault script with a bad line names file and line")
+def _(context):
+    path = os.path.join(context.folder, "faults")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# a comment\n\ndrop 5%   # fine\n  exploded 5%\n")
+    _complains(context, _USAGE, f"softrnic peer: --script {path}, line 4: ", "peer", "--script",
+               path, mentions=["exploded"])
+
+
+@case("complaint/a capture that cannot be written")
+def _(context):
+    path = os.path.join(context.folder, "no-such-folder", "x.pcapng")
+    _complains(context, _FAILURE, "softrnic demo: ", "demo", "-w", path, mentions=[path])
+
+
+@case("complaint/a full disk under a capture")
+def _(context):
+    done = context.run("demo", "-w", "/dev/full")
+    check(done.returncode == _FAILURE, f"exit status {done.returncode}\n{done.stderr}")
+    check(done.stderr.startswith("softrnic demo: ") and done.stderr.count("\n") == 1, done.stderr)
+
+
+@case("complaint/a link that fails leaves no capture behind")
+def _(context):
+    path = os.path.join(context.folder, "left.pcapng")
+    _complains(context, _FAILURE, "softrnic ping: ", "ping", "--link", "packet:no-such-if", "-w",
+               path, "10.0.0.1")
+    check(not os.path.exists(path), f"{path} was left behind")
+
+
+@case("complaint/a taken TCP port")
+def _(context):
+    inside = context.network
+    taken = context.start("pingpong", "--link", "tap:tap1", "--ip", "10.77.0.1/24", "-p", "18600",
+                          inside=inside)
+    with processes.running(taken):
+        _wait_for_line(taken, "local address")
+        _complains(context, _FAILURE, "softrnic pingpong: TCP port 18600 is taken", "pingpong",
+                   "--link", "tap:tap2", "--ip", "10.77.0.2/24", "-p", "18600", inside=inside,
+                   mentions=["-p"])
+
+
+def _wait_for_line(process, words):
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"ended without a line with '{words}': {process.stderr.read()}")
+
+
+@case("complaint/nobody at the other end of the exchange")
+def _(context):
+    with socket.socket() as unused:  # a port that is ours, and that nobody listens on
+        unused.bind(("127.0.0.1", 0))
+        port = str(unused.getsockname()[1])
+        _complains(context, _FAILURE, "softrnic pingpong: cannot connect to 127.0.0.1", "pingpong",
+                   "--link", "tap:tap1", "--ip", "10.77.0.1/24", "-p", port, "127.0.0.1",
+                   inside=context.network, mentions=[port, "start the server first"])
+
+
+@case("complaint/a path MTU the link cannot carry")
+def _(context):
+    inside = context.network
+    inside.run("ip", "link", "set", "tap2", "mtu", "1500")
+    try:
+        _complains(context, _FAILURE, "softrnic pingpong: --mtu 4096", "pingpong", "--link",
+                   "tap:tap2", "--ip", "10.77.0.2/24", "-m", "4096", inside=inside,
+                   mentions=["1024", "--link-mtu"])
+    finally:
+        inside.run("ip", "link", "set", "tap2", "mtu", "9000")
+
+
+@case("complaint/a UD message larger than a packet")
+def _(context):
+    _complains(context, _FAILURE, "softrnic pingpong: --size 4097", "pingpong", "--service", "ud",
+               "--link", "tap:tap1", "--ip", "10.77.0.1/24", "-s", "4097", inside=context.network)
+
+
+@case("complaint/a GID that is not there")
+def _(context):
+    _complains(context, _USAGE, "softrnic pingpong: --gid-idx 9", "pingpong", "--link", "tap:tap1",
+               "--ip", "10.77.0.1/24", "-g", "9", inside=context.network)
+
+
+@case("complaint/a TAP that is in use")
+def _(context):
+    inside = context.network
+    first = context.start("peer", "--service", "ud", "--link", "tap:tap1", "--ip", "10.77.0.1/24",
+                          inside=inside)
+    with processes.running(first):
+        _wait_for_line(first, "softrnic peer")
+        _complains(context, _FAILURE, "softrnic ping: ", "ping", "--link", "tap:tap1", "--ip",
+                   "10.77.0.2/24", "10.77.0.254", inside=inside, mentions=["tap1"])

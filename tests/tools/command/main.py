@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The softrnic command as a user runs it: main.py PROGRAM [FILTER...].
+
+Reports in the Test Anything Protocol. A filter is a part of a case's name.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import cases
+import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
+import demo_cases  # noqa: F401
+import documentation_cases  # noqa: F401
+import information_cases  # noqa: F401
+import peer_cases  # noqa: F401
+import pingpong_cases  # noqa: F401
+import ping_cases  # noqa: F401
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: main.py PROGRAM [FILTER...]")
+    sys.exit(cases.run_all(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "device_options.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "command_line.hpp"
+#include "failure.hpp"
+
+namespace softrnic::tools {
+
+namespace {
+
+constexpr std::uint32_t kLeastLinkMtu = 576;
+constexpr std::uint32_t kMostLinkMtu = 9216;
+constexpr std::uint16_t kMostVlanId = 4094;  // 4095 is reserved (IEEE 802.1Q, 9.6)
+
+std::string without_comment(std::string line) {
+  const std::size_t hash = line.find('#');
+  if (hash != std::string::npos) line.resize(hash);
+  const std::size_t first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return {};
+  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+}  // namespace
+
+nic::InterfaceAddress parse_interface_address(const std::string& text) {
+  const auto address = nic::InterfaceAddress::from_string(text);
+  if (!address) {
+    fail_usage("--ip {}: not an address; give one such as 10.0.0.1/24 or fd00::1/64", text);
+  }
+  if (address->address.is_multicast() || address->address.is_zero()) {
+    fail_usage("--ip {}: not the address of one host; give one such as 10.0.0.1/24", text);
+  }
+  return *address;
+}
+
+wire::MacAddress parse_mac_address(const std::string& text) {
+  const auto mac = wire::MacAddress::from_string(text);
+  if (!mac) fail_usage("--mac {}: not a MAC address; give one such as 02:00:00:00:00:01", text);
+  if (mac->is_multicast() || *mac == wire::MacAddress{}) {
+    fail_usage("--mac {}: not the address of one card; give one such as 02:00:00:00:00:01", text);
+  }
+  return *mac;
+}
+
+wire::VlanTag parse_vlan(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const auto id = parse_number(text.substr(0, colon));
+  const auto priority = colon == std::string::npos ? std::optional<std::uint64_t>(0)
+                                                   : parse_number(text.substr(colon + 1));
+  if (!id || *id > kMostVlanId || !priority || *priority > 7) {
+    fail_usage("--vlan {}: give an id from 0 to {}, or id:priority such as 100:3", text,
+               kMostVlanId);
+  }
+  wire::VlanTag tag;
+  tag.id = static_cast<std::uint16_t>(*id);
+  tag.priority = static_cast<std::uint8_t>(*priority);
+  return tag;
+}
+
+fabric::FaultRule parse_fault(const std::string& text) {
+  auto rule = fabric::FaultRule::parse(text);
+  if (!rule) fail_usage("--fault '{}': {}", text, rule.error());
+  return *rule;
+}
+
+std::uint32_t parse_path_mtu(const std::string& text) {
+  const auto mtu = parse_number(text);
+  for (const std::uint32_t allowed : {256u, 512u, 1024u, 2048u, 4096u}) {
+    if (mtu && *mtu == allowed) return allowed;
+  }
+  fail_usage("--mtu {}: must be 256, 512, 1024, 2048 or 4096", text);
+}
+
+wire::Service parse_service(const std::string& text) {
+  if (text == "rc") return wire::Service::reliable_connection;
+  if (text == "uc") return wire::Service::unreliable_connection;
+  if (text == "ud") return wire::Service::unreliable_datagram;
+  fail_usage("--service {}: must be rc, uc or ud", text);
+}
+
+std::vector<fabric::FaultRule> read_fault_script(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) fail_usage("--script {}: {}", path, std::strerror(errno));
+  std::vector<fabric::FaultRule> rules;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = without_comment(std::move(line));
+    if (line.empty()) continue;
+    auto rule = fabric::FaultRule::parse(line);
+    if (!rule) fail_usage("--script {}, line {}: {}", path, number, rule.error());
+    rules.push_back(*rule);
+  }
+  if (file.bad()) fail_usage("--script {}: {}", path, std::strerror(errno));
+  return rules;
+}
+
+std::uint64_t draw_seed() {
+  std::random_device device;
+  // Short enough to be typed again.
+  return (static_cast<std::uint64_t>(device()) & 0x7fffffff) + 1;
+}
+
+void DeviceOptions::add_to(CommandLine& command_line) {
+  command_line.heading("The emulated NIC");
+  command_line.text("link", "LINK", link,
+                    "where its frames go: tap:NAME (a tap interface, made if it is not there), "
+                    "packet:IFACE or xdp:IFACE (an interface of this machine)");
+  command_line.number("link-mtu", "BYTES", link_mtu, kLeastLinkMtu, kMostLinkMtu,
+                      "MTU to give the link (default: what it has; 4200 carries a path MTU of "
+                      "4096)");
+  command_line.repeated(
+      "ip", "ADDR/LEN", "an address of the NIC, IPv4 or IPv6; may be given several times",
+      [this](const std::string& text) { addresses.push_back(parse_interface_address(text)); });
+  command_line.option("mac", "MAC",
+                      "its MAC address (default: made from the seed and the addresses)",
+                      [this](const std::string& text) { mac = parse_mac_address(text); });
+  command_line.option("vlan", "ID[:PRIO]", "tag its frames with this VLAN",
+                      [this](const std::string& text) { vlan = parse_vlan(text); });
+  command_line.repeated(
+      "fault", "RULE",
+      "injure its traffic: 'drop 5%', 'tx drop 3rd WRITE MIDDLE', 'corrupt icrc "
+      "every 100th', ...; may be given several times, the first that applies acts",
+      [this](const std::string& text) { faults.push_back(parse_fault(text)); });
+  command_line.option("seed", "N", "source of every random choice (default: drawn, and printed)",
+                      [this](const std::string& text) {
+                        const auto number = parse_number(text);
+                        if (!number || *number == 0) {
+                          fail_usage("--seed {}: give a number from 1 to 2^64 - 1", text);
+                        }
+                        seed = *number;
+                        seed_given = true;
+                      });
+  command_line.text("write,w", "FILE", capture_path,
+                    "write every frame, and every fault as a comment, to this pcapng file");
+}
+
+void DeviceOptions::complete() {
+  if (seed == 0) seed = draw_seed();
+}
+
+}  // namespace softrnic::tools

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options every subcommand with a NIC shares, parsed once: link, addresses, MAC, VLAN, faults,
+// seed, capture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/fault_rule.hpp"
+#include "nic/gid_table.hpp"
+#include "wire/ethernet.hpp"
+#include "wire/opcode.hpp"
+
+namespace softrnic::tools {
+
+class CommandLine;
+
+struct DeviceOptions {
+  std::string link;  // "tap:NAME", "packet:IFACE", "xdp:IFACE"; empty: none given
+  std::uint32_t link_mtu = 0;
+  std::vector<nic::InterfaceAddress> addresses;
+  std::optional<wire::MacAddress> mac;
+  std::optional<wire::VlanTag> vlan;
+  std::vector<fabric::FaultRule> faults;
+  std::uint64_t seed = 0;  // never zero after parsing: drawn when not given
+  bool seed_given = false;
+  std::string capture_path;  // empty: no capture
+
+  // Adds the options to `command_line`, under their own heading.
+  void add_to(CommandLine& command_line);
+  // After parse(): draws what was not given.
+  void complete();
+};
+
+// Each throws a Failure that names the option and shows a right value.
+nic::InterfaceAddress parse_interface_address(const std::string& text);
+wire::MacAddress parse_mac_address(const std::string& text);
+wire::VlanTag parse_vlan(const std::string& text);  // "100" or "100:3"
+fabric::FaultRule parse_fault(const std::string& text);
+std::uint32_t parse_path_mtu(const std::string& text);
+wire::Service parse_service(const std::string& text);  // "rc", "uc", "ud"
+// A fault script: one rule a line; "#" begins a comment.
+std::vector<fabric::FaultRule> read_fault_script(const std::string& path);
+
+// An unpredictable seed, for when the user gave none. Never zero.
+std::uint64_t draw_seed();
+
+}  // namespace softrnic::tools

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interruption.hpp"
+
+#include <atomic>
+#include <csignal>
+
+namespace softrnic::tools {
+
+namespace {
+
+std::atomic<nic::EventLoop*> current_loop{nullptr};
+volatile std::sig_atomic_t signal_seen = 0;
+
+void on_signal(int) {
+  signal_seen = 1;
+  if (nic::EventLoop* loop = current_loop.load(std::memory_order_relaxed)) loop->interrupt();
+}
+
+void install_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;  // no SA_RESTART: a waiting system call returns
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  // A reader of our output that has gone shows as a failed write, not as a dead process.
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace
+
+Interruption::Interruption(nic::EventLoop& loop) {
+  static_assert(std::atomic<nic::EventLoop*>::is_always_lock_free);
+  current_loop.store(&loop);
+  [[maybe_unused]] static const bool installed = (install_handlers(), true);
+  if (signal_seen != 0) loop.interrupt();
+}
+
+Interruption::~Interruption() {
+  current_loop.store(nullptr);
+}
+
+bool interrupted() {
+  return signal_seen != 0;
+}
+
+}  // namespace softrnic::tools

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which links this machine and user can open, found by trying each on an interface of our own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace softrnic::tools {
+
+struct LinkProbe {
+  std::string kind;  // "tap", "packet", "xdp"
+  bool usable = false;
+  std::string reason;  // why not, and what to do about it
+};
+
+// Makes a TAP interface for a moment, if it may, and tries the others on it; without one, `packet`
+// is tried on the loopback interface and `xdp` not at all. Leaves nothing behind.
+std::vector<LinkProbe> probe_links();
+
+}  // namespace softrnic::tools

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "subcommands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "failure.hpp"
+
+namespace softrnic::tools {
+
+namespace {
+
+constexpr std::array kSubcommands{
+    Subcommand{"demo", "two NICs on one lossy wire, in a moment and without any privilege",
+               run_demo},
+    Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
+               run_info},
+    Subcommand{"peer", "a NIC that answers: exposes memory, echoes SENDs, misbehaves as told",
+               run_peer},
+    Subcommand{"ping", "ICMP echo from the emulated NIC, as ping(8)", run_ping},
+    Subcommand{"pingpong", "RC, UC and UD ping-pong with ibv_*_pingpong or with itself",
+               run_pingpong},
+};
+
+void print_help() {
+  fmt::print("softrnic: a RoCE network card in user space\n\nUsage: softrnic SUBCOMMAND ...\n\n");
+  for (const Subcommand& subcommand : subcommands()) {
+    fmt::print("  {:<10}{}\n", subcommand.name, subcommand.summary);
+  }
+  fmt::print(
+      "\n  softrnic SUBCOMMAND --help    its options, with an example\n"
+      "  softrnic --version            the version\n"
+      "\nStart with: softrnic demo\n");
+}
+
+int complain(std::string_view who, std::string_view message, int exit_status) {
+  fmt::print(stderr, "{}: {}\n", who, message);
+  return exit_status;
+}
+
+int run_guarded(const Subcommand& subcommand, int argc, char** argv) {
+  const std::string who = fmt::format("softrnic {}", subcommand.name);
+  try {
+    return subcommand.run(argc, argv);
+  } catch (const Failure& failure) {
+    std::fflush(stdout);
+    return complain(who, failure.what(), failure.exit_status());
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    return complain(who, error.what(), kFailure);
+  }
+}
+
+}  // namespace
+
+std::span<const Subcommand> subcommands() {
+  return kSubcommands;
+}
+
+int run_subcommand(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_help();
+    return kSuccess;
+  }
+  if (name == "--version" || name == "-V") {
+    fmt::print("softrnic {}\n", SOFTRNIC_VERSION);
+    return kSuccess;
+  }
+  if (name.empty()) {
+    return complain("softrnic", "a subcommand is missing; see softrnic --help", kUsageError);
+  }
+  const auto found = std::find_if(kSubcommands.begin(), kSubcommands.end(),
+                                  [&](const Subcommand& s) { return s.name == name; });
+  if (found == kSubcommands.end()) {
+    return complain("softrnic",
+                    fmt::format("there is no subcommand '{}'; see softrnic --help", name),
+                    kUsageError);
+  }
+  return run_guarded(*found, argc - 1, argv + 1);
+}
+
+}  // namespace softrnic::tools
