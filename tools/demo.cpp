@@ -49,6 +49,7 @@ bool parse_options(int argc, char** argv, Options& options) {
       "  softrnic demo\n"
       "  softrnic demo -w demo.pcapng && wireshark demo.pcapng\n"
       "  softrnic demo --fault 'tx drop 3rd WRITE MIDDLE' --roce v1\n");
+  bool no_faults = false;
   options.stage.seed = kDefaultSeed;
   line.option("seed", "N", "source of every random choice (default 1)",
               [&](const std::string& text) {
@@ -65,16 +66,19 @@ bool parse_options(int argc, char** argv, Options& options) {
   line.flag("ipv6", options.stage.ipv6, "IPv6 addresses (default: IPv4)");
   line.option("mtu", "BYTES", "path MTU: 256, 512, 1024, 2048 or 4096 (default 1024)",
               [&](const std::string& text) { options.stage.path_mtu = parse_path_mtu(text); });
-  line.repeated(
-      "fault", "RULE",
-      "what happens to frames, as alice sees them, instead of 'drop 1%'; may be given "
-      "several times ('drop 0%': nothing)",
-      [&](const std::string& text) { options.stage.faults.push_back(parse_fault(text)); });
+  line.repeated("fault", "RULE",
+                "what happens to frames, as alice sees them, instead of 'drop 1%'; may be given "
+                "several times ('none': nothing)",
+                [&](const std::string& text) {
+                  no_faults = text == "none";
+                  if (!no_faults) options.stage.faults.push_back(parse_fault(text));
+                });
   line.flag("json", options.json, "print one JSON object instead of text");
   line.text("write,w", "FILE", options.stage.capture_path,
             "write every frame, and every fault as a comment, to this pcapng file");
   if (!line.parse(argc, argv)) return false;
-  if (options.stage.faults.empty()) options.stage.faults.push_back(parse_fault(kDefaultFault));
+  if (options.stage.faults.empty() && !no_faults)
+    options.stage.faults.push_back(parse_fault(kDefaultFault));
   return true;
 }
 

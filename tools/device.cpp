@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "failure.hpp"
+#include "interruption.hpp"
 #include "payload_pattern.hpp"
 
 namespace softrnic::tools {
@@ -11,6 +12,7 @@ namespace softrnic::tools {
 namespace {
 
 std::unique_ptr<link::Link> open_or_fail(const DeviceOptions& options) {
+  catch_interruptions();
   if (options.link.empty()) {
     fail_usage("--link is missing: give tap:NAME, packet:IFACE or xdp:IFACE");
   }

@@ -24,17 +24,26 @@ void install_handlers() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
+// The loop first, the signal second: one that comes in between is seen by one of the two.
+void hand_signals_to(nic::EventLoop* loop) {
+  current_loop.store(loop);
+  if (loop != nullptr && signal_seen != 0) loop->interrupt();
+}
+
 }  // namespace
 
-Interruption::Interruption(nic::EventLoop& loop) {
+void catch_interruptions() {
   static_assert(std::atomic<nic::EventLoop*>::is_always_lock_free);
-  current_loop.store(&loop);
   [[maybe_unused]] static const bool installed = (install_handlers(), true);
-  if (signal_seen != 0) loop.interrupt();
+}
+
+Interruption::Interruption(nic::EventLoop& loop) : outer_(current_loop.load()) {
+  catch_interruptions();
+  hand_signals_to(&loop);
 }
 
 Interruption::~Interruption() {
-  current_loop.store(nullptr);
+  hand_signals_to(outer_);
 }
 
 bool interrupted() {

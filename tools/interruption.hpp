@@ -7,17 +7,24 @@
 
 namespace softrnic::tools {
 
+// From here on such a signal is noted instead of ending the process. Called when there is something
+// to leave clean; calling it again does nothing.
+void catch_interruptions();
+
 // While it lives, such a signal interrupts `loop`; one that came before interrupts it at once.
-// One at a time.
+// They nest: the loop of the one outside is interrupted when its turn comes again.
 class Interruption {
  public:
   explicit Interruption(nic::EventLoop& loop);
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
+
+ private:
+  nic::EventLoop* outer_;
 };
 
-// Whether such a signal has come since the first Interruption was made.
+// Whether such a signal has come.
 bool interrupted();
 
 }  // namespace softrnic::tools

@@ -120,10 +120,10 @@ TEST_CASE("device options are understood") {
   DeviceOptions options;
   CommandLine line("tool", "", "", "");
   options.add_to(line);
-  CHECK(complaint_of(line, {"--link", "tap:x", "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--mac",
-                            "02:00:00:00:00:07", "--vlan", "100:3", "--fault", "drop 5%",
-                            "--fault", "tx drop 3rd WRITE MIDDLE of QP 0x12", "--seed", "9", "-w",
-                            "x.pcapng"}) == "");
+  CHECK(complaint_of(
+            line, {"--link", "tap:x", "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--mac",
+                   "02:00:00:00:00:07", "--vlan", "100:3", "--fault", "drop 5%", "--fault",
+                   "tx drop 3rd WRITE MIDDLE of QP 0x12", "--seed", "9", "-w", "x.pcapng"}) == "");
   options.complete();
   CHECK(options.link == "tap:x");
   REQUIRE(options.addresses.size() == 2);
@@ -147,23 +147,22 @@ TEST_CASE("a seed is drawn when none is given") {
 }
 
 TEST_CASE("bad device options are refused in one line") {
-  for (const auto& words : std::vector<std::vector<std::string>>{
-           {"--ip", "10.0.0.256"},
-           {"--ip", "10.0.0.1/33"},
-           {"--ip", "fd00::1/129"},
-           {"--ip", "0.0.0.0/24"},
-           {"--ip", "224.0.0.1/24"},
-           {"--ip", "host"},
-           {"--mac", "02:00:00:00:00"},
-           {"--mac", "01:00:00:00:00:01"},
-           {"--mac", "00:00:00:00:00:00"},
-           {"--vlan", "4095"},
-           {"--vlan", "1:8"},
-           {"--vlan", "x"},
-           {"--fault", "explode"},
-           {"--fault", "drop 101%"},
-           {"--seed", "0"},
-           {"--link-mtu", "10"}}) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"--ip", "10.0.0.256"},
+                                                                 {"--ip", "10.0.0.1/33"},
+                                                                 {"--ip", "fd00::1/129"},
+                                                                 {"--ip", "0.0.0.0/24"},
+                                                                 {"--ip", "224.0.0.1/24"},
+                                                                 {"--ip", "host"},
+                                                                 {"--mac", "02:00:00:00:00"},
+                                                                 {"--mac", "01:00:00:00:00:01"},
+                                                                 {"--mac", "00:00:00:00:00:00"},
+                                                                 {"--vlan", "4095"},
+                                                                 {"--vlan", "1:8"},
+                                                                 {"--vlan", "x"},
+                                                                 {"--fault", "explode"},
+                                                                 {"--fault", "drop 101%"},
+                                                                 {"--seed", "0"},
+                                                                 {"--link-mtu", "10"}}) {
     DeviceOptions options;
     CommandLine line("tool", "", "", "");
     options.add_to(line);

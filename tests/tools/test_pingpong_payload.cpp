@@ -101,7 +101,8 @@ TEST_CASE("the last message has the zeros that -c of ibv_*_pingpong looks for") 
   for (std::size_t at = 0; at < kSize; at += 4096) CHECK(last[at] == std::byte{0});
   // And no other: they would hide damage.
   const Bytes first = message_of(left, 0, kSize);
-  CHECK(std::any_of(first.begin(), first.begin() + 8, [](std::byte b) { return b != std::byte{0}; }));
+  CHECK(
+      std::any_of(first.begin(), first.begin() + 8, [](std::byte b) { return b != std::byte{0}; }));
 }
 
 TEST_CASE("no two messages are alike") {

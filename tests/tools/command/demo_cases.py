@@ -32,8 +32,8 @@ def _tshark(path, *words):
 @case("demo/text for people")
 def _(context):
     text = _demo(context)
-    for words in ["alice writes 256 KiB into bob's memory", "every byte arrived all the same",
-                  "262144 bytes compared, all equal", "drop: drop 1%", "sent", "again",
+    for words in ["alice writes 512 KiB into bob's memory", "every byte arrived all the same",
+                  "524288 bytes compared, all equal", "drop: drop 1%", "sent", "again",
                   *_OPERATIONS]:
         check(words in text, f"'{words}' is missing in\n{text}")
 
@@ -80,7 +80,7 @@ def _(context):
 
 @case("demo/without faults nothing is sent twice")
 def _(context):
-    report = json.loads(_demo(context, "--fault", "drop 0%", "--json"))
+    report = json.loads(_demo(context, "--fault", "none", "--json"))
     again = [step["title"] for step in report["steps"]
              if step["retransmitted"] and step["operation"] != "SEND with immediate"]
     check(report["injured"] == 0 and not again, f"sent again without need: {again}")

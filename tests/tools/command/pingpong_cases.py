@@ -73,11 +73,13 @@ def _(context):
 
 @case("pingpong/sizes and path MTUs")
 def _(context):
-    for service in ("rc", "uc"):
-        for mtu in ("256", "1024", "4096"):
-            for size, count in (("1", "50"), ("1000", "50"), ("4096", "50"), ("65536", "10"),
-                                ("1048576", "2")):
-                expect_success(context, ["--service", service, "-m", mtu, "-s", size, "-n", count])
+    sizes = [("1", "50"), ("1000", "50"), ("4096", "50"), ("65536", "10"), ("1048576", "2")]
+    for mtu in ("256", "1024", "4096"):
+        for size, count in sizes:
+            expect_success(context, ["-m", mtu, "-s", size, "-n", count])
+        # A TAP holds some hundred frames: a larger UC message may lose one of its own.
+        for size, count in sizes[:-1]:
+            expect_success(context, ["--service", "uc", "-m", mtu, "-s", size, "-n", count])
     for size in ("1", "1001", "4096"):
         expect_success(context, ["--service", "ud", "-s", size, "-n", "50"])
 
