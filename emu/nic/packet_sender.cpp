@@ -22,7 +22,7 @@ wire::MutableByteChain room_of(const link::Frame& frame) {
 }
 
 std::uint32_t pad_of(std::uint32_t payload_size) {
-  return -payload_size & kMaxPad;
+  return -payload_size & std::uint32_t{kMaxPad};
 }
 
 void fill_zero(const wire::MutableByteChain& chain) {

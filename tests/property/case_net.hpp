@@ -37,9 +37,13 @@ class CaseNet {
   void connect_pair(const Connection& connection, const std::array<std::uint32_t, 2>& qpns);
   nic::AddressAttributes address(const Connection& connection, std::size_t side);
 
+  // Cuts a NIC off its segment.
+  void cut(std::uint32_t nic);
+
   // Why "retry exceeded" now is not what the standard asks for on this connection; empty when
   // the faults explain it: each of its retry_count + 1 tries needs one of its own (IBTA vol. 1,
-  // 9.9.2.1.1).
+  // 9.9.2.1.1), or the peer has been out of reach for retry_count to 4 * (retry_count + 1)
+  // timeouts.
   std::string doubt_exhaustion(std::size_t connection) const;
 
   std::uint64_t faults() const { return disturbances_.size(); }
@@ -61,6 +65,7 @@ class CaseNet {
     std::uint32_t qpn = 0;
   };
 
+  std::string doubt_cut(const Connection& connection) const;
   void add_nic(std::uint32_t index, const std::string& capture);
 
   const Plan& plan_;
@@ -72,6 +77,7 @@ class CaseNet {
   std::vector<Disturbance> disturbances_;
   std::vector<std::array<std::uint32_t, 2>> pairs_;  // per connection
   std::uint64_t packets_ = 0;
+  std::optional<wire::Instant> cut_at_;
 };
 
 }  // namespace softrnic::property

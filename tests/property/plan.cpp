@@ -248,6 +248,15 @@ Plan make_plan(std::uint64_t seed, Kind kind) {
     plan.operations.push_back(random_request(random, plan, id));
   }
   plan.faults = random_fault_lists(random, plan.nics);
+  if (kind == Kind::severed) {
+    plan.cut_after = random.between(0, random.pick({10u, 100u, 1000u}));
+    plan.arp = false;
+    for (Connection& connection : plan.connections) {
+      connection.retry_count = static_cast<std::uint8_t>(random.between(0, 7));
+    }
+    // With few retries left the faults would end connections before the cut does.
+    for (auto& list : plan.faults) list.clear();
+  }
   return plan;
 }
 
@@ -307,6 +316,7 @@ std::string to_string(const Plan& plan) {
   std::string text =
       fmt::format("seed {}: {} NICs, {} ns a turn, ring {}{}\n", plan.seed, plan.nics, plan.tick_ns,
                   plan.ring, plan.arp ? ", neighbours unknown" : "");
+  if (plan.cut_after) text += fmt::format("  NIC 1 is cut off after {} turns\n", *plan.cut_after);
   for (std::size_t i = 0; i < plan.connections.size(); ++i) {
     const Connection& c = plan.connections[i];
     text +=

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct Connection {
   std::uint8_t timeout = 14;
   std::uint8_t retry_count = 7;
   std::uint8_t rnr_timer = 12;
+  std::uint8_t rnr_retry = 7;
   std::array<Side, 2> sides;
 };
 
@@ -99,12 +101,15 @@ struct Plan {
   std::uint32_t tick_ns = 1000;
   std::uint32_t ring = 4096;
   bool arp = false;  // NICs find each other by themselves
+  // After this many turns NIC 1 is cut off for good.
+  std::optional<std::uint32_t> cut_after;
   std::vector<Connection> connections;
   std::vector<Operation> operations;             // each flow's in the order they are posted
   std::vector<std::vector<std::string>> faults;  // per NIC: rules for its link
 };
 
-enum class Kind : std::uint8_t { reliable, unreliable };
+// `severed`: reliable connections, one NIC of which is cut off at some time.
+enum class Kind : std::uint8_t { reliable, unreliable, severed };
 
 Plan make_plan(std::uint64_t seed, Kind kind);
 std::string to_string(const Plan& plan);

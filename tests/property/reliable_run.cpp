@@ -210,6 +210,7 @@ class ReliableRun {
   void turn_until_done() {
     for (std::uint64_t steps = 0; ok(); ++steps) {
       if (steps > kMaxSteps) return fail("still busy after {} turns", kMaxSteps);
+      if (plan_.cut_after && steps == *plan_.cut_after) net_->cut(1);
       for (Flow& flow : flows_) post(flow);
       const wire::Instant user = next_receive_time();
       const bool stepped = net_->net().step(user);
