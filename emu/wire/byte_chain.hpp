@@ -24,6 +24,17 @@ class BasicByteChain {
   static constexpr std::size_t kMaxPieces = 3;
   using Piece = std::span<Byte>;
 
+  struct OwnPieces {
+    std::array<Piece, kMaxPieces> all;
+    std::size_t count;
+
+    constexpr const Piece* begin() const { return all.data(); }
+    constexpr const Piece* end() const { return all.data() + count; }
+    constexpr std::size_t size() const { return count; }
+    constexpr bool empty() const { return count == 0; }
+    constexpr const Piece& operator[](std::size_t i) const { return all[i]; }
+  };
+
   constexpr BasicByteChain() = default;
   constexpr BasicByteChain(Piece piece) { append(piece); }  // NOLINT: a span is a chain
 
@@ -47,7 +58,9 @@ class BasicByteChain {
 
   constexpr std::size_t size() const { return size_; }
   constexpr bool empty() const { return size_ == 0; }
-  constexpr std::span<const Piece> pieces() const { return {pieces_.data(), count_}; }
+  constexpr std::span<const Piece> pieces() const& { return {pieces_.data(), count_}; }
+  // A temporary gives its pieces away, as a range-for does not keep it alive.
+  constexpr OwnPieces pieces() && { return {pieces_, count_}; }
 
   // The first piece, or an empty span. Frame headers always lie in it.
   constexpr Piece front() const { return count_ == 0 ? Piece{} : pieces_[0]; }
@@ -72,7 +85,8 @@ class BasicByteChain {
   // Copies bytes from `offset` into `out`; returns how many there were.
   std::size_t copy_to(std::size_t offset, ByteSpan out) const {
     std::size_t done = 0;
-    for (const Piece& piece : slice(offset, out.size()).pieces()) {
+    const BasicByteChain part = slice(offset, out.size());
+    for (const Piece& piece : part.pieces()) {
       std::memcpy(out.data() + done, piece.data(), piece.size());
       done += piece.size();
     }

@@ -68,6 +68,19 @@ TEST_CASE("slices are the bytes in the middle, clamped to the chain, however it 
   }
 }
 
+TEST_CASE("the pieces of a temporary chain outlive it") {
+  const Bytes bytes = Random(1).bytes(9);
+  const ByteChain chain = split(ByteView(bytes), 3, 5);
+  Bytes gathered;
+  for (const ByteView& piece : chain.slice(1, 7).pieces()) {
+    gathered.insert(gathered.end(), piece.begin(), piece.end());
+  }
+  REQUIRE(gathered == Bytes(bytes.begin() + 1, bytes.begin() + 8));
+  REQUIRE(chain.slice(4, 1).pieces().size() == 1);
+  REQUIRE(chain.slice(9, 1).pieces().empty());
+  REQUIRE(chain.slice(4, 1).pieces()[0].data() == bytes.data() + 4);
+}
+
 TEST_CASE("copy fills the lesser of both chains, across their seams") {
   const auto seed = Catch::rngSeed();
   INFO("seed " << seed);
