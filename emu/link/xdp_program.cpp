@@ -71,7 +71,9 @@ struct XdpProgram::Impl {
 
   // 0, or an errno.
   int attach(int index, std::uint32_t mode) {
-    LIBBPF_OPTS(bpf_link_create_opts, options, .flags = mode);
+    bpf_link_create_opts options{};
+    options.sz = sizeof options;
+    options.flags = mode;
     for (int attempt = 1;; ++attempt) {
       const int fd = bpf_link_create(bpf_program__fd(program), index, BPF_XDP, &options);
       if (fd >= 0) {
