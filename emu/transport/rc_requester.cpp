@@ -15,7 +15,10 @@ using wire::Instant;
 using wire::Psn;
 
 RcRequester::RcRequester(const QueuePairContext& context, const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), queue_(context.capacity) {}
+    : context_(context),
+      attributes_(attributes),
+      queue_(context.capacity),
+      window_(kMaxUnackedPackets) {}
 
 void RcRequester::start() {
   next_psn_ = unacked_psn_ = sent_end_ = attributes_.send_psn;
@@ -27,6 +30,8 @@ void RcRequester::reset() {
   queue_.clear();
   cursor_ = cursor_packet_ = begun_ = 0;
   packets_in_flight_ = responses_due_ = since_ack_request_ = 0;
+  window_ = kMaxUnackedPackets;
+  timeouts_in_row_ = 0;
   catching_up_ = implied_nak_taken_ = failed_ = false;
   unacked_psn_ = sent_end_ = next_psn_;
   ack_deadline_ = rnr_deadline_ = wire::kNever;
@@ -70,8 +75,7 @@ bool RcRequester::may_begin(const SendEntry& entry) const {
     return responses_due_ < std::max<std::uint32_t>(attributes_.max_rd_atomic, 1) &&
            cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
   }
-  return packets_in_flight_ < kMaxUnackedPackets &&
-         cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
+  return packets_in_flight_ < window_ && cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
 }
 
 Psn RcRequester::cursor_psn() const {
@@ -176,7 +180,7 @@ bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
 
 bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const {
   if (since_ack_request_ + 1 >= kAckRequestInterval) return true;
-  if (packets_in_flight_ + 1 >= kMaxUnackedPackets) return true;
+  if (packets_in_flight_ + 1 >= window_) return true;
   return last && (entry.request.signaled || entry.request.solicited || catching_up_ ||
                   next_cannot_follow());
 }
@@ -264,9 +268,11 @@ void RcRequester::progress(Instant now, Psn unacked) {
   if (!head.wants_response()) {
     const auto acked = static_cast<std::uint32_t>(unacked.since(unacked_psn_));
     packets_in_flight_ -= std::min(packets_in_flight_, acked);
+    window_ = std::min(kMaxUnackedPackets, window_ + acked);
   }
   unacked_psn_ = unacked;
   implied_nak_taken_ = false;
+  timeouts_in_row_ = 0;
   retries_left_ = attributes_.retry_count;
   rnr_retries_left_ = attributes_.rnr_retry;
   if (cursor_ == 0 && cursor_psn().before(unacked)) {
@@ -390,7 +396,7 @@ void RcRequester::on_rnr_nak(Instant now, Psn psn, std::uint8_t timer_code) {
     }
     --rnr_retries_left_;
   }
-  rewind();
+  rewind(kRestartWindow);
   ack_deadline_ = wire::kNever;
   rnr_deadline_ = now + wire::rnr_timer(timer_code);
 }
@@ -404,7 +410,7 @@ void RcRequester::on_nak(Instant now, Psn psn, wire::Syndrome syndrome) {
       // Packets that followed the one that met no receive are resent after the wait anyway.
       if (rnr_deadline_ != wire::kNever) return;
       if (!take_retry()) return;
-      rewind();
+      rewind(half_window());
       rearm(now);
       return;
     case wire::NakCode::invalid_request:
@@ -427,14 +433,15 @@ void RcRequester::implied_nak(Instant now) {
   if (implied_nak_taken_) return;
   ++context_.counters.implied_nak_seq_err;
   if (!take_retry()) return;
-  rewind();
+  rewind(half_window());
   rearm(now);
   implied_nak_taken_ = true;
 }
 
 // ---------------------------------------------------------------- recovering
 
-void RcRequester::rewind() {
+void RcRequester::rewind(std::uint32_t window) {
+  window_ = window;
   cursor_ = 0;
   cursor_packet_ =
       begun_ == 0 ? 0 : static_cast<std::uint32_t>(unacked_psn_.since(queue_[0].first_psn));
@@ -442,6 +449,10 @@ void RcRequester::rewind() {
   responses_due_ = 0;
   since_ack_request_ = 0;
   catching_up_ = true;
+}
+
+std::uint32_t RcRequester::half_window() const {
+  return std::max(window_ / 2, kRestartWindow);
 }
 
 bool RcRequester::take_retry() {
@@ -466,7 +477,7 @@ void RcRequester::settle_unsendable_head() {
 void RcRequester::rearm(Instant now) {
   const bool outstanding = unacked_psn_ != sent_end_ && rnr_deadline_ == wire::kNever;
   ack_deadline_ = outstanding && attributes_.timeout != 0
-                      ? now + local_ack_timeout(attributes_.timeout)
+                      ? now + local_ack_timeout_after(attributes_.timeout, timeouts_in_row_)
                       : wire::kNever;
 }
 
@@ -483,7 +494,8 @@ void RcRequester::on_deadline(Instant now) {
   if (ack_deadline_ <= now) {
     ++context_.counters.local_ack_timeout_err;
     if (!take_retry()) return;
-    rewind();
+    ++timeouts_in_row_;
+    rewind(kRestartWindow);
     rearm(now);
     implied_nak_taken_ = false;
   }

@@ -62,7 +62,9 @@ class RcRequester final : public Requester {
   void implied_nak(wire::Instant now);
 
   // --- recovering ---
-  void rewind();
+  // Back to the oldest unaccounted PSN, from where at most `window` packets go unacknowledged.
+  void rewind(std::uint32_t window);
+  std::uint32_t half_window() const;
   // Takes one retry; false, and the head has failed, when none is left.
   bool take_retry();
   void fail_head(CompletionStatus status);
@@ -82,11 +84,13 @@ class RcRequester final : public Requester {
   wire::Psn sent_end_;               // after the highest PSN ever sent
 
   std::uint32_t packets_in_flight_ = 0;  // before the cursor, without READs and atomics
+  std::uint32_t window_;                 // packets_in_flight_ may become
   std::uint32_t responses_due_ = 0;      // READs and atomics before the cursor, unanswered
   std::uint32_t since_ack_request_ = 0;
   bool catching_up_ = false;        // after a rewind, until sent_end_ is acknowledged
   bool implied_nak_taken_ = false;  // for the present unacked_psn_
 
+  int timeouts_in_row_ = 0;  // without progress
   std::uint8_t retries_left_ = 0;
   std::uint8_t rnr_retries_left_ = 0;
   wire::Instant ack_deadline_ = wire::kNever;

@@ -9,22 +9,35 @@
 namespace softrnic::transport {
 
 // Local ACK timeout for a code of 1 to 31: 4.096 us * 2^code (IBTA vol. 1, 9.7.6.1.3). The
-// standard lets a timer fire between one and four times that; we fire at once it has passed.
+// standard lets a timer fire between one and four times that: the first timeout of a row fires as
+// soon as it has passed, each further one doubles, up to the bound, so that a slow peer is not
+// buried under repetitions.
 constexpr wire::Duration local_ack_timeout(std::uint8_t code) {
   return wire::Duration(std::int64_t{4096} << (code & 31));
 }
 
 // The standard's upper bound for the same timer.
+inline constexpr int kTimeoutBound = 4;
 constexpr wire::Duration local_ack_timeout_limit(std::uint8_t code) {
-  return 4 * local_ack_timeout(code);
+  return kTimeoutBound * local_ack_timeout(code);
+}
+
+// The timer after `in_row` timeouts without progress.
+constexpr wire::Duration local_ack_timeout_after(std::uint8_t code, int in_row) {
+  return local_ack_timeout(code) * (in_row >= 2 ? kTimeoutBound : 1 << in_row);
 }
 
 // rnr_retry: try for ever.
 inline constexpr std::uint8_t kInfiniteRnrRetry = 7;
 
-// Request packets (other than READs) sent and not acknowledged, at most. Hardware leaves this to
-// link-level flow control; a queue of a few hundred frames at the peer does not have any.
+// Window: request packets (other than READs) sent and not acknowledged, at most. Hardware leaves
+// this to link-level flow control; a queue of a few hundred frames at the peer does not have any.
 inline constexpr std::uint32_t kMaxUnackedPackets = 128;
+
+// The window after a timeout or an RNR wait. A sequence NAK halves the window, down to this. Every
+// acknowledged packet widens it by one. Go-back-N resends all that follows a loss, so where frames
+// are lost a wide window mostly carries what will be dropped.
+inline constexpr std::uint32_t kRestartWindow = 8;
 
 // At least every this many packets one asks for an acknowledgement, so that the window moves on
 // long before it closes.
