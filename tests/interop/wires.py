@@ -51,6 +51,7 @@ class Wires:
         self.run("ip", "link", "add", "br0", "type", "bridge", "forward_delay", "0",
                  "mcast_snooping", "0")
         self.run("ip", "link", "set", "br0", "mtu", str(MTU), "up")
+        self.run("ip", "link", "set", "br0", "addrgenmode", "none")
         self.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/br0/disable_ipv6")
         self.run("ip", "addr", "add", BRIDGE_IPV4 + "/24", "dev", "br0")
         self.run("ip", "addr", "add", BRIDGE_IPV6 + "/64", "dev", "br0", "nodad")
@@ -63,11 +64,28 @@ class Wires:
         """A veth pair: `name` is free for a link to use, its other end is in the bridge."""
         self.run("ip", "link", "add", name, "mtu", str(MTU), "type", "veth",
                  "peer", "name", name + "-br")
-        self._plug(name + "-br")
         self.run("ip", "link", "set", name, "up")
+        self._plug(name + "-br")
+        self._await_carrier(name)
 
     def _plug(self, name):
         self.run("ip", "link", "set", name, "mtu", str(MTU), "master", "br0", "up")
+
+    def _await_carrier(self, name):
+        """The kernel takes a moment to act on a veth's carrier, and loses what is sent before."""
+        deadline = time.monotonic() + 10
+        while "state UP" not in self.run("ip", "link", "show", name):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{name} does not come up")
+            time.sleep(0.01)
+
+    def capture(self, path):
+        """Starts a capture of everything on the bridge."""
+        process = self.start(["tcpdump", "-q", "-n", "-U", "-s", "0", "-i", "br0", "-w", path],
+                             stderr=subprocess.PIPE, text=True)
+        if "listening on" not in process.stderr.readline():
+            raise RuntimeError(f"tcpdump cannot capture to {path}: {process.stderr.read().strip()}")
+        return process
 
     def await_listener(self, port, process, seconds):
         """Waits until a TCP socket of the namespace listens on `port`; False when `process` ended
