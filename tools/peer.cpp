@@ -44,6 +44,7 @@ struct Options {
   std::uint64_t region_address = 0x100000000;
   std::optional<std::uint32_t> region_key;
   std::string access = "read,write,atomic";
+  std::uint32_t region_access = 0;  // the same as OR of transport::Access
   std::string load_path;
   std::string save_path;
   std::uint32_t queue_pairs = 1;
@@ -176,7 +177,7 @@ bool parse_options(int argc, char** argv, Options& options) {
   options.device.add_to(line);
   if (!line.parse(argc, argv)) return false;
   options.queue_pair.service = parse_service(options.service_name);
-  options.queue_pair.remote_access = parse_access(options.access);
+  options.region_access = parse_access(options.access);
   options.queue_pair.echo = !options.no_echo;
   if (options.remote_qpn.has_value() != options.remote_gid.has_value()) {
     fail_usage("--remote-qpn and --remote-gid belong together");
@@ -336,7 +337,7 @@ void Peer::make_region() {
       nic_.memory().add({.domain = domain_,
                          .base = region_.data(),
                          .length = region_.size(),
-                         .access = options_.queue_pair.remote_access | transport::kLocalWrite,
+                         .access = options_.region_access | transport::kLocalWrite,
                          .virtual_address = options_.region_address,
                          .key = options_.region_key});
   if (!keys) fail("the region could not be registered: choose another --key");

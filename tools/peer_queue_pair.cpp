@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::uint32_t kGrhSize = 40;
 constexpr std::uint8_t kReadsAtOnce = 16;
+// The queue pair grants all; what may be done to the memory, the memory's own rights say. So what
+// is forbidden there is a remote access error, and not an invalid request.
+constexpr std::uint32_t kEveryRight =
+    transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
 // UD senders it remembers how to reach.
 constexpr std::size_t kMostHandles = 1024;
 
@@ -67,7 +71,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
 
   transport::QueuePairAttributes attributes;
   attributes.queue_key = options_.queue_key;
-  attributes.remote_access = options_.remote_access;
+  attributes.remote_access = kEveryRight;
   require(nic_.modify(local_.qpn, transport::QueuePairState::init, attributes), "to INIT");
   for (std::uint64_t i = 0; i < options_.receives; ++i) post_receive(i);
   if (datagram()) connect({});
@@ -86,7 +90,7 @@ void PeerQueuePair::connect(const EndpointAddress& remote) {
   address.destination = remote.gid;
   transport::QueuePairAttributes attributes;
   attributes.queue_key = options_.queue_key;
-  attributes.remote_access = options_.remote_access;
+  attributes.remote_access = kEveryRight;
   attributes.path_mtu = options_.path_mtu;
   attributes.destination_qpn = remote.qpn;
   attributes.receive_psn = wire::Psn(remote.psn);

@@ -19,7 +19,6 @@ struct PeerQueuePairOptions {
   std::uint32_t gid_index = 0;
   std::uint32_t receives = 64;         // kept posted
   std::uint32_t message_size = 65536;  // longest SEND it takes
-  std::uint32_t remote_access = 0;     // OR of transport::Access
   std::uint32_t queue_key = 0x11111111;
   std::uint8_t min_rnr_timer = 12;
   bool echo = true;

@@ -49,6 +49,7 @@ struct Options {
   std::optional<std::uint32_t> gid_index;
   bool check = false;
   double timeout = 15;
+  std::uint8_t ack_timeout = 14;
   std::string host;  // empty: server
 
   bool client() const { return !host.empty(); }
@@ -104,6 +105,8 @@ bool parse_options(int argc, char** argv, Options& options) {
               });
   line.flag("chk,c", options.check,
             "accepted for likeness: softrnic checks every byte of every message anyway");
+  line.number("ack-timeout", "CODE", options.ack_timeout, 0, 31,
+              "rc: local ACK timeout, 4.096 us x 2^CODE (default 14: 67 ms; 0: never)");
   line.seconds("timeout", options.timeout,
                "give up when nothing has come for so long (default 15; 0: never)");
   options.device.add_to(line);
@@ -275,7 +278,7 @@ void PingPong::ready(const EndpointAddress& remote) {
   attributes.max_dest_rd_atomic = 1;
   attributes.max_rd_atomic = 1;
   attributes.min_rnr_timer = 12;
-  attributes.timeout = 14;
+  attributes.timeout = options_.ack_timeout;
   attributes.retry_count = 7;
   attributes.rnr_retry = 7;
   const nic::AddressAttributes* connected = options_.datagram() ? nullptr : &address;

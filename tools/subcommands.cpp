@@ -45,7 +45,9 @@ int complain(std::string_view who, std::string_view message, int exit_status) {
 int run_guarded(const Subcommand& subcommand, int argc, char** argv) {
   const std::string who = fmt::format("softrnic {}", subcommand.name);
   try {
-    return subcommand.run(argc, argv);
+    const int status = subcommand.run(argc, argv);
+    if (std::fflush(stdout) == 0) return status;
+    return complain(who, "standard output could not be written (is the disk full?)", kFailure);
   } catch (const Failure& failure) {
     std::fflush(stdout);
     return complain(who, failure.what(), failure.exit_status());

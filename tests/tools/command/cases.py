@@ -31,8 +31,9 @@ def check(condition, text):
 class Context:
     """What a case gets."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, region_client, folder):
         self.program = program
+        self.region_client = region_client
         self.folder = folder
         self._network = None
 
@@ -66,13 +67,13 @@ class Context:
             self._network.close()
 
 
-def run_all(program, filters):
+def run_all(program, region_client, filters):
     chosen = [(name, function) for name, function in _CASES
               if not filters or any(word in name for word in filters)]
     failures = 0
     print(f"1..{len(chosen)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="softrnic-") as folder:
-        context = Context(program, folder)
+        context = Context(program, region_client, folder)
         try:
             for number, (name, function) in enumerate(chosen, 1):
                 failures += not _run(context, number, name, function)

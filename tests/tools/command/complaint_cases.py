@@ -3,6 +3,7 @@
 
 import os
 import socket
+import subprocess
 
 import processes
 from cases import case, check
@@ -88,6 +89,14 @@ def _(context):
     done = context.run("demo", "-w", "/dev/full")
     check(done.returncode == _FAILURE, f"exit status {done.returncode}\n{done.stderr}")
     check(done.stderr.startswith("softrnic demo: ") and done.stderr.count("\n") == 1, done.stderr)
+
+
+@case("complaint/a full disk under the output")
+def _(context):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run([context.program, "demo"], stdin=subprocess.DEVNULL, stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False)
+    check(done.returncode == _FAILURE and done.stderr.count("\n") == 1, f"{done}")
 
 
 @case("complaint/a link that fails leaves no capture behind")

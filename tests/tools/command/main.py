@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The softrnic command as a user runs it: main.py PROGRAM [FILTER...].
+"""The softrnic command as a user runs it: main.py SOFTRNIC REGION_CLIENT [FILTER...].
 
 Reports in the Test Anything Protocol. A filter is a part of a case's name.
 """
@@ -18,6 +18,6 @@ import pingpong_cases  # noqa: F401
 import ping_cases  # noqa: F401
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit("usage: main.py PROGRAM [FILTER...]")
-    sys.exit(cases.run_all(sys.argv[1], sys.argv[2:]))
+    if len(sys.argv) < 3:
+        sys.exit("usage: main.py SOFTRNIC REGION_CLIENT [FILTER...]")
+    sys.exit(cases.run_all(sys.argv[1], sys.argv[2], sys.argv[3:]))

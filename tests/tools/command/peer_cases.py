@@ -160,6 +160,55 @@ def _(context):
         _interrupt(peer)
 
 
+def _act(context, ready, *action, key=None):
+    """Does something to the peer's memory; how it ended, and the bytes that came."""
+    region = ready["region"]
+    rkey = region["rkey"] if key is None else key
+    done = subprocess.run(
+        context.network.inside([context.region_client, "tap:tap2", "10.77.0.2/24",
+                                network.BRIDGE_IPV4, str(ready["port"]), str(region["address"]),
+                                str(region["length"]), str(rkey), *action]),
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    check(done.returncode == 0, f"{action}: {done.stderr}")
+    return done.stdout.splitlines()
+
+
+@case("peer/its memory is written, read and added to by others")
+def _(context):
+    save = os.path.join(context.folder, "memory")
+    peer, ready = _start(context, "--listen", "18704", "--region", "4096", "--key", "0x77",
+                         "--save", save)
+    with processes.running(peer):
+        check(_act(context, ready, "write", "100", "00112233445566778899")[0] == "success", "write")
+        check(_act(context, ready, "read", "98", "8") == ["success", "0000001122334455"], "read")
+        check(_act(context, ready, "add", "512", "5") == ["success", "00" * 8], "add")
+        check(_act(context, ready, "add", "512", "3") == ["success", "05" + "00" * 7], "add again")
+        check(_act(context, ready, "read", "4095", "1") == ["success", "00"], "read at the end")
+        _interrupt(peer)
+    with open(save, "rb") as file:
+        memory = file.read()
+    expected = bytearray(4096)
+    expected[100:110] = bytes.fromhex("00112233445566778899")
+    expected[512] = 8
+    check(memory == bytes(expected), "the memory is not what was written")
+
+
+@case("peer/its memory is closed to a wrong key, beyond its end, and without access")
+def _(context):
+    save = os.path.join(context.folder, "memory")
+    peer, ready = _start(context, "--listen", "18705", "--region", "4096", "--access", "read",
+                         "--save", save)
+    with processes.running(peer):
+        for action, key in ((["read", "0", "8"], 0x123), (["read", "4090", "8"], None),
+                            (["write", "0", "ff"], None), (["add", "0", "1"], None)):
+            status = _act(context, ready, *action, key=key)[0]
+            check(status == "remote access error", f"{action}: {status}")
+        check(_act(context, ready, "read", "0", "4")[0] == "success", "read with access")
+        _interrupt(peer)
+    with open(save, "rb") as file:
+        check(file.read() == bytes(4096), "a byte has moved")
+
+
 @case("peer/loads and saves its memory")
 def _(context):
     load, save = (os.path.join(context.folder, name) for name in ("load", "save"))
