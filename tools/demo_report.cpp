@@ -136,7 +136,8 @@ void print_end(const StageOptions& options, Play& play) {
   } else if (injured == 0) {
     fmt::print("No frame was injured this time; every byte arrived.\n");
   } else {
-    fmt::print("{} frames were injured, and every byte arrived all the same.\n", injured);
+    fmt::print("{} injured, and every byte arrived all the same.\n",
+               injured == 1 ? "One frame was" : fmt::format("{} frames were", injured));
   }
   if (options.capture_path.empty()) return;
   const std::string& path = options.capture_path;

@@ -333,13 +333,12 @@ void Peer::make_region() {
     file.read(reinterpret_cast<char*>(region_.data()),
               static_cast<std::streamsize>(region_.size()));
   }
-  const auto keys =
-      nic_.memory().add({.domain = domain_,
-                         .base = region_.data(),
-                         .length = region_.size(),
-                         .access = options_.region_access | transport::kLocalWrite,
-                         .virtual_address = options_.region_address,
-                         .key = options_.region_key});
+  const auto keys = nic_.memory().add({.domain = domain_,
+                                       .base = region_.data(),
+                                       .length = region_.size(),
+                                       .access = options_.region_access | transport::kLocalWrite,
+                                       .virtual_address = options_.region_address,
+                                       .key = options_.region_key});
   if (!keys) fail("the region could not be registered: choose another --key");
   keys_ = *keys;
 }

@@ -402,7 +402,7 @@ void PingPong::run() {
       !loop.run_until(turned, options_.timeout > 0 ? nic::real_now() + patience : wire::kNever)) {
     if (interrupted()) fail("interrupted: {}", where());
     if (progress() == before) {
-      fail("nothing came for {} seconds: {}{}", options_.timeout, where(),
+      fail("nothing came for {} s: {}{}", options_.timeout, where(),
            options_.reliable() ? "" : " (UC and UD do not recover what is lost)");
     }
     before = progress();

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 import cases
 import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
 import demo_cases  # noqa: F401
+import documentation_cases  # noqa: F401
 import information_cases  # noqa: F401
 import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401

@@ -127,7 +127,7 @@ def _(context):
                         client_words=["--fault", "tx drop 3rd SEND"])
         for status, output, errors in ends:
             check(status == 1 and errors.count("\n") == 1, f"{status}\n{output}{errors}")
-            check("nothing came for 0.5 seconds: " in errors, errors)
+            check("nothing came for 0.5 s: " in errors, errors)
             check("UC and UD do not recover what is lost" in errors, errors)
 
 
