@@ -2,9 +2,11 @@
 #include "link_probe.hpp"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <unistd.h>
 
 #include "link/link.hpp"
+#include "link/network_interface.hpp"
 
 namespace softrnic::tools {
 
@@ -15,18 +17,33 @@ LinkProbe try_to_open(const std::string& kind, const std::string& interface) {
   return {kind, link.has_value(), link ? "" : link.error().message};
 }
 
+// The name of an Ethernet interface that is up; empty when there is none.
+std::string find_ethernet() {
+  std::string found;
+  struct if_nameindex* const list = ::if_nameindex();
+  for (const struct if_nameindex* entry = list; entry != nullptr && entry->if_index != 0; ++entry) {
+    const auto interface = link::NetworkInterface::find(entry->if_name);
+    if (found.empty() && interface && interface->ethernet && interface->up) found = entry->if_name;
+  }
+  if (list != nullptr) ::if_freenameindex(list);
+  return found;
+}
+
+LinkProbe try_on(const std::string& kind, const std::string& interface) {
+  if (!interface.empty()) return try_to_open(kind, interface);
+  return {kind, false, "not tried: there is no Ethernet interface to try it on"};
+}
+
 }  // namespace
 
 std::vector<LinkProbe> probe_links() {
   const std::string name = fmt::format("srnic{}", ::getpid());
-  auto tap = link::open_link("tap:" + name);
-  if (!tap) {
-    return {{"tap", false, tap.error().message},
-            try_to_open("packet", "lo"),
-            {"xdp", false, "not tried: there is no TAP to try it on"}};
-  }
-  // The TAP stays until this function returns.
-  return {{"tap", true, ""}, try_to_open("packet", name), try_to_open("xdp", name)};
+  // It stays until this function returns.
+  const auto tap = link::open_link("tap:" + name);
+  const std::string interface = tap ? name : find_ethernet();
+  return {{"tap", tap.has_value(), tap ? "" : tap.error().message},
+          try_on("packet", interface),
+          try_on("xdp", interface)};
 }
 
 }  // namespace softrnic::tools

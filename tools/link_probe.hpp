@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links this machine and user can open, found by trying each on an interface of our own.
+// Which links this machine and user can open, found by trying each.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct LinkProbe {
   std::string reason;  // why not, and what to do about it
 };
 
-// Makes a TAP interface for a moment, if it may, and tries the others on it; without one, `packet`
-// is tried on the loopback interface and `xdp` not at all. Leaves nothing behind.
+// Makes a TAP interface for a moment, if it may, and tries the others on it; without one they are
+// tried on an Ethernet interface of this machine. Leaves nothing behind.
 std::vector<LinkProbe> probe_links();
 
 }  // namespace softrnic::tools

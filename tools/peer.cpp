@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "buffer.hpp"
 #include "command_line.hpp"
 #include "counters_report.hpp"
 #include "device.hpp"
@@ -286,7 +287,7 @@ class Peer {
   Device& device_;
   nic::Nic& nic_;
   transport::ProtectionDomain domain_;
-  std::vector<std::byte> region_;
+  Buffer region_;
   nic::MemoryKeys keys_;
   std::deque<std::unique_ptr<PeerQueuePair>> queue_pairs_;
   std::size_t made_ = 0;        // queue pairs, ever
@@ -322,11 +323,7 @@ void Peer::check_path_mtu() {
 }
 
 void Peer::make_region() {
-  try {
-    region_.resize(options_.region_size);
-  } catch (const std::bad_alloc&) {
-    fail("--region {}: there is not so much memory", options_.region_size);
-  }
+  region_ = Buffer(options_.region_size);
   if (!options_.load_path.empty()) {
     std::ifstream file(options_.load_path, std::ios::binary);
     if (!file) fail("--load {}: cannot be read", options_.load_path);

@@ -108,7 +108,7 @@ void PeerQueuePair::connect(const EndpointAddress& remote) {
 }
 
 std::span<std::byte> PeerQueuePair::buffer(std::uint64_t index) {
-  return std::span(memory_).subspan(index * slot_size_, slot_size_);
+  return memory_.span().subspan(index * slot_size_, slot_size_);
 }
 
 transport::Sge PeerQueuePair::sge(std::uint64_t index, std::size_t offset, std::uint32_t length) {

@@ -6,8 +6,8 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "buffer.hpp"
 #include "nic/nic.hpp"
 #include "out_of_band.hpp"
 
@@ -58,7 +58,7 @@ class PeerQueuePair {
   transport::ProtectionDomain domain_;
   PeerQueuePairOptions options_;
   std::size_t slot_size_;
-  std::vector<std::byte> memory_;
+  Buffer memory_;
   nic::MemoryKeys keys_;
   nic::CompletionQueue* completions_;
   EndpointAddress local_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "buffer.hpp"
 #include "command_line.hpp"
 #include "device.hpp"
 #include "failure.hpp"
@@ -29,8 +30,9 @@ constexpr std::uint32_t kGrhSize = 40;             // in front of every received
 constexpr std::uint32_t kDefaultConnectedSize = 4096;
 constexpr std::uint32_t kDefaultDatagramSize = 2048;
 constexpr std::uint32_t kDefaultPathMtu = 1024;
-// Receive buffers in turn, so that a late duplicate cannot overwrite what is being checked.
-constexpr std::size_t kReceiveBuffers = 4;
+// UD receive buffers in turn, so that a late duplicate cannot overwrite what is being checked. (RC
+// and UC drop duplicates, and the next message does not come before we answer.)
+constexpr std::size_t kDatagramBuffers = 4;
 // After the last message the other side may still miss our acknowledgement and send it again: stay
 // until it has been quiet for several of its timeouts (code 14 is 67 ms, and up to four times it).
 constexpr wire::Duration kQuiet = std::chrono::milliseconds(500);
@@ -157,7 +159,8 @@ class PingPong {
   std::uint32_t path_mtu_;
   std::size_t slot_size_;  // of a receive buffer
   transport::ProtectionDomain domain_{};
-  std::vector<std::byte> memory_;  // the send buffer, then the receive buffers
+  std::size_t receive_buffers_;
+  Buffer memory_;  // the send buffer, then the receive buffers
   nic::MemoryKeys keys_;
   nic::CompletionQueue* completions_ = nullptr;
   std::uint32_t address_handle_ = 0;
@@ -181,7 +184,8 @@ PingPong::PingPong(const Options& options, Device& device)
       nic_(device.nic()),
       gid_index_(choose_gid(nic_.gids(), options.gid_index)),
       path_mtu_(options.path_mtu),
-      slot_size_(options.size + (options.datagram() ? kGrhSize : 0)) {
+      slot_size_(options.size + (options.datagram() ? kGrhSize : 0)),
+      receive_buffers_(options.datagram() ? kDatagramBuffers : 1) {
   if (path_mtu_ == 0) path_mtu_ = options.datagram() ? nic_.active_mtu() : kDefaultPathMtu;
   check_sizes();
   create_queue_pair();
@@ -199,12 +203,12 @@ void PingPong::check_sizes() {
 }
 
 std::span<std::byte> PingPong::receive_buffer(std::size_t i) {
-  return std::span(memory_).subspan(options_.size + i * slot_size_, slot_size_);
+  return memory_.span().subspan(options_.size + i * slot_size_, slot_size_);
 }
 
 void PingPong::create_queue_pair() {
   domain_ = nic_.allocate_domain();
-  memory_.resize(options_.size + kReceiveBuffers * slot_size_);
+  memory_ = Buffer(options_.size + receive_buffers_ * slot_size_);
   const auto keys = nic_.memory().add({.domain = domain_,
                                        .base = memory_.data(),
                                        .length = memory_.size(),
@@ -231,7 +235,7 @@ void PingPong::create_queue_pair() {
   transport::QueuePairAttributes attributes;
   attributes.queue_key = kUdQueueKey;
   require(nic_.modify(local_.qpn, transport::QueuePairState::init, attributes), "to INIT");
-  for (std::uint32_t i = 0; i < options_.rx_depth; ++i) post_receive(i % kReceiveBuffers);
+  for (std::uint32_t i = 0; i < options_.rx_depth; ++i) post_receive(i % receive_buffers_);
 }
 
 void PingPong::exchange() {
@@ -303,7 +307,7 @@ void PingPong::post_receive(std::size_t buffer) {
 }
 
 void PingPong::post_send() {
-  const std::span<std::byte> bytes = std::span(memory_).first(options_.size);
+  const std::span<std::byte> bytes = memory_.span().first(options_.size);
   payload_->fill(posted_++, bytes);
   const transport::Sge sge{reinterpret_cast<std::uintptr_t>(bytes.data()),
                            static_cast<std::uint32_t>(bytes.size()), keys_.local};

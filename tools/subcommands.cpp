@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "failure.hpp"
 
@@ -51,6 +52,8 @@ int run_guarded(const Subcommand& subcommand, int argc, char** argv) {
   } catch (const Failure& failure) {
     std::fflush(stdout);
     return complain(who, failure.what(), failure.exit_status());
+  } catch (const std::bad_alloc&) {
+    return complain(who, "there is not enough memory: ask for smaller sizes", kFailure);
   } catch (const std::exception& error) {
     std::fflush(stdout);
     return complain(who, error.what(), kFailure);

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What bad input gets: one line that names cause and mend, the right exit status, nothing left."""
 
+import json
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 
 import processes
-from cases import case, check
+from cases import Skipped, case, check
 
 _USAGE, _FAILURE = 2, 1
 
@@ -67,6 +70,40 @@ def _(context):
     for link in ("tap", "tap:", "carrier-pigeon:x", "tap:a/b", "packet:no-such-if",
                  "xdp:no-such-if"):
         _complains(context, _FAILURE, "softrnic ping: ", "ping", "--link", link, "10.0.0.1")
+
+
+def _run_inside(context, command):
+    return subprocess.run(context.network.inside(command), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+
+
+@case("complaint/a missing capability")
+def _(context):
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        raise Skipped("needs root, to drop its privileges, and setpriv")
+    # The program as an ordinary user could run it: the folder it lies in may be closed to one.
+    folder = tempfile.mkdtemp(prefix="softrnic-", dir="/tmp")
+    try:
+        os.chmod(folder, 0o755)
+        program = shutil.copy(context.program, os.path.join(folder, "softrnic"))
+        drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program]
+        for link in ("tap:srnic-none", "packet:tap1", "xdp:tap1"):
+            done = _run_inside(context, [*drop, "ping", "--link", link, "10.0.0.1"])
+            said = f"{link}: exit status {done.returncode}\n{done.stderr}"
+            check(done.returncode == _FAILURE and done.stderr.count("\n") == 1, said)
+            check(done.stderr.startswith("softrnic ping: ") and "root" in done.stderr, said)
+        done = _run_inside(context, [*drop, "info", "--json"])
+        links = json.loads(done.stdout)["links"]
+        check(done.returncode == 0, done.stderr)
+        check("root" in links["tap"]["reason"] and "root" in links["packet"]["reason"], f"{links}")
+    finally:
+        shutil.rmtree(folder)
+
+
+@case("complaint/more memory than there is")
+def _(context):
+    _complains(context, _FAILURE, "softrnic peer: there is no room", "peer", "--link", "tap:tap1",
+               "--region", "1000G", "--qps", "1", inside=context.network)
 
 
 @case("complaint/a fault script with a bad line names file and line")

@@ -78,11 +78,16 @@ def _(context):
         check(link["usable"] == (link["reason"] == ""), f"{kind}: {link}")
 
 
+def _interfaces(inside):
+    return [line.split(": ")[1] for line in inside.run("ip", "-o", "link").splitlines()]
+
+
 @case("info/leaves no interface behind")
 def _(context):
     inside = context.network
-    before = inside.run("ip", "-o", "link")
+    before = _interfaces(inside)
     done = context.run("info", "--json", inside=inside)
     links = json.loads(done.stdout)["links"]
     check(links["tap"]["usable"] and links["packet"]["usable"], f"{links}")
-    check(inside.run("ip", "-o", "link") == before, "an interface is left")
+    after = _interfaces(inside)
+    check(after == before, f"before {before}, after {after}")
