@@ -305,8 +305,8 @@ class RuleReader {
   void read_probability(std::string_view word) {
     std::string_view rest = word;
     const auto percent = take_fraction(rest);
-    if (!percent || rest != "%" || *percent <= 0 || *percent > 100) {
-      return complain("\"{}\" is no probability: use more than 0% and at most 100%", word);
+    if (!percent || rest != "%" || *percent > 100) {
+      return complain("\"{}\" is no probability: use 0% to 100%", word);
     }
     if (probability_given_) return complain("\"{}\" is a second probability", word);
     probability_given_ = true;

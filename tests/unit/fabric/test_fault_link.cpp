@@ -110,6 +110,7 @@ TEST_CASE("Nth, every Nth, first N and all choose as they say") {
   CHECK(dropped("drop all", 4) == Psns{1, 2, 3, 4});
   CHECK(dropped("drop psn 6", 10) == Psns{6});
   CHECK(dropped("rx drop", 4) == Psns{});
+  CHECK(dropped("drop 0%", 1000) == Psns{});
 }
 
 TEST_CASE("A rule counts only what passes its filter, in each direction by itself") {

@@ -94,6 +94,7 @@ TEST_CASE("Direction, choice of frames, probability and filter") {
   CHECK(parse("drop 5%").probability == Approx(0.05));
   CHECK(parse("drop 0.1%").probability == Approx(0.001));
   CHECK(parse("drop 100%").probability == 1.0);
+  CHECK(parse("drop 0%").probability == 0.0);
   CHECK(parse("drop all").which == Which::all);
 
   const FaultRule every = parse("corrupt icrc every 100th");
@@ -174,9 +175,8 @@ TEST_CASE("Every wrong word is refused with what would be right") {
               "remote_key or ipv4.checksum");
   }
 
-  for (const std::string percent : {"0%", "101%", "%", "-5%", "5%%", "x%", "1e1%", "inf%"}) {
-    CHECK(complaint("drop " + percent) ==
-          "\"" + percent + "\" is no probability: use more than 0% and at most 100%");
+  for (const std::string percent : {"101%", "100.1%", "%", "-5%", "5%%", "x%", "1e1%", "inf%"}) {
+    CHECK(complaint("drop " + percent) == "\"" + percent + "\" is no probability: use 0% to 100%");
   }
   CHECK(complaint("drop 5% 6%") == "\"6%\" is a second probability");
   CHECK(complaint("drop 5") == "\"5\" chooses no frames: use 3rd, every 3rd, first 3 or 5%");
