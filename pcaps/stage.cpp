@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stage.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "fabric/fault_link.hpp"
+#include "stage_links.hpp"
+
+namespace softrnic::pcaps {
+
+using transport::QueuePairState;
+using transport::SendOperation;
+
+namespace {
+
+// 2026-01-01 00:00:00 UTC.
+constexpr wire::Instant kStart{std::chrono::seconds(1'767'225'600)};
+// What a NIC's turn takes, and so the time between a burst and its answer.
+constexpr wire::Duration kTurn = std::chrono::microseconds(10);
+// So long before it the NICs come up.
+constexpr wire::Duration kRehearsal = std::chrono::minutes(1);
+constexpr std::uint32_t kQueueKey = 0x11111111;
+constexpr std::uint16_t kPingIdentifier = 0x5253;
+
+// A counter's eight bytes, and then a text, so that a payload is easy to recognise.
+std::vector<std::byte> readable_memory(std::string_view name) {
+  std::vector<std::byte> bytes;
+  for (int line = 0; bytes.size() < Stage::kMemory; ++line) {
+    std::string text = "line " + std::to_string(1000 + line) + " of the memory of ";
+    text += name;
+    text += '\n';
+    for (const char c : text) bytes.push_back(static_cast<std::byte>(c));
+  }
+  bytes.resize(Stage::kMemory);
+  return bytes;
+}
+
+nic::InterfaceAddress interface_address(bool ipv6, unsigned number) {
+  const std::string digits = std::to_string(number);
+  return *nic::InterfaceAddress::from_string(ipv6 ? "fd00::" + digits + "/64"
+                                                  : "10.0.0." + digits + "/24");
+}
+
+std::uint32_t gid_index(const nic::Nic& nic, const wire::Gid& gid, wire::RoceVersion version) {
+  const auto entries = nic.gids().entries();
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) {
+    return entry.gid == gid && entry.version == version;
+  });
+  return static_cast<std::uint32_t>(found - entries.begin());
+}
+
+}  // namespace
+
+Stage::Stage(const Setting& setting, const std::string& capture_path)
+    : setting_(setting), now_(kStart - kRehearsal) {
+  auto file = link::CaptureFile::create(capture_path);
+  if (!file) {
+    failure_ = file.error().message;
+    return;
+  }
+  file_ = *file;
+  plug_in(alice_, "alice", 1, setting.alice_faults);
+  plug_in(bob_, "bob", 2, setting.bob_faults);
+  if (!failure_.empty()) return;
+  if (!setting.strangers) {
+    alice_.nic->add_neighbor(bob_.ip, bob_.nic->mac());
+    bob_.nic->add_neighbor(alice_.ip, alice_.nic->mac());
+  }
+  equip(alice_);
+  equip(bob_);
+  connect(alice_, bob_, setting.alice_psn, setting.bob_psn);
+  connect(bob_, alice_, setting.bob_psn, setting.alice_psn);
+  // What NICs say when they come up is no part of the scene.
+  run_for(kRehearsal);
+  curtain_up_ = true;
+  now_ = kStart;
+}
+
+void Stage::plug_in(Card& card, std::string_view name, unsigned number,
+                    const std::vector<std::string>& faults) {
+  card.name = name;
+  const std::uint32_t interface = file_->add_interface(name);
+  std::unique_ptr<link::Link> port =
+      std::make_unique<Recorder>(wire_.attach(std::string(name)), file_, interface, curtain_up_);
+  std::vector<fabric::FaultRule> rules;
+  for (const std::string& text : faults) {
+    auto rule = fabric::FaultRule::parse(text);
+    if (rule) {
+      rules.push_back(*rule);
+    } else {
+      failure_ = rule.error();
+    }
+  }
+  fabric::FaultOptions options;
+  options.seed = number;
+  options.on_fault = [this, interface](wire::Instant at, link::Direction direction,
+                                       const wire::ByteChain& frame, std::string_view fault) {
+    // The others reach the wire, and with it the capture.
+    if (fault.starts_with("drop")) file_->write(at, interface, direction, frame, fault);
+  };
+  if (!rules.empty()) port = fabric::inject_faults(std::move(port), std::move(rules), options);
+  port = std::make_unique<OneByOne>(std::move(port));
+
+  nic::NicConfig config;
+  config.mac.bytes = {0x02, 0, 0, 0, 0, static_cast<std::uint8_t>(number)};
+  config.addresses = {interface_address(setting_.ipv6, number)};
+  config.vlan = setting_.vlan;
+  config.seed = number;
+  config.first_qpn = 0x10 + number;
+  card.ip = config.addresses.front().address;
+  card.nic = std::make_unique<nic::Nic>(config, std::move(port));
+}
+
+void Stage::equip(Card& card) {
+  card.domain = card.nic->allocate_domain();
+  card.memory = readable_memory(card.name);
+  card.address = &card == &alice_ ? 0xa11ce0000000 : 0xb0b000000000;
+  nic::RegionAttributes region;
+  region.domain = card.domain;
+  region.base = card.memory.data();
+  region.length = card.memory.size();
+  region.virtual_address = card.address;
+  region.access = transport::kLocalWrite | transport::kRemoteWrite | transport::kRemoteRead |
+                  transport::kRemoteAtomic;
+  card.keys = card.nic->memory().add(region).value();
+  region.access = transport::kRemoteRead;
+  card.read_only_keys = card.nic->memory().add(region).value();
+  card.completions = &card.nic->create_completion_queue(256);
+  nic::QueuePairInit init;
+  init.service = setting_.service;
+  init.domain = card.domain;
+  init.send_completions = card.completions;
+  init.receive_completions = card.completions;
+  card.qpn = (*card.nic->create_queue_pair(init))->qpn();
+}
+
+void Stage::connect(Card& card, const Card& peer, std::uint32_t psn, std::uint32_t peer_psn) {
+  transport::QueuePairAttributes attributes;
+  attributes.remote_access =
+      transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
+  attributes.queue_key = kQueueKey;
+  attributes.path_mtu = setting_.path_mtu;
+  attributes.destination_qpn = peer.qpn;
+  attributes.receive_psn = wire::Psn(peer_psn);
+  attributes.send_psn = wire::Psn(psn);
+  attributes.max_rd_atomic = attributes.max_dest_rd_atomic = 4;
+  attributes.timeout = setting_.timeout;
+  attributes.retry_count = setting_.retry_count;
+  attributes.rnr_retry = setting_.rnr_retry;
+  attributes.min_rnr_timer = setting_.rnr_timer;
+  nic::AddressAttributes address;
+  address.gid_index = gid_index(*card.nic, card.ip, setting_.version);
+  address.destination = peer.ip;
+  address.traffic_class = setting_.traffic_class;
+  if (setting_.vlan) address.service_level = setting_.vlan->priority;
+
+  const bool datagram = setting_.service == wire::Service::unreliable_datagram;
+  for (const QueuePairState to :
+       {QueuePairState::init, QueuePairState::ready_to_receive, QueuePairState::ready_to_send}) {
+    const bool needs_address = to == QueuePairState::ready_to_receive && !datagram;
+    const auto error =
+        card.nic->modify(card.qpn, to, attributes, needs_address ? &address : nullptr);
+    if (error) failure_ = nic::to_string(*error);
+  }
+  if (datagram) card.address_handle = card.nic->create_address_handle(card.domain, address).value();
+}
+
+transport::SendRequest Stage::request_of(Card& from, SendOperation operation) const {
+  const Card& peer = &from == &alice_ ? bob_ : alice_;
+  transport::SendRequest request;
+  request.operation = operation;
+  request.remote_address = peer.address;
+  request.remote_key = peer.keys.remote;
+  request.immediate = 0xcafe0001;
+  request.address_handle = from.address_handle;
+  request.remote_qpn = peer.qpn;
+  request.remote_queue_key = kQueueKey;
+  return request;
+}
+
+void Stage::post_request(Card& from, transport::SendRequest request, std::uint32_t length) {
+  const std::array sges{transport::Sge{from.address, length, from.keys.local}};
+  request.id = next_id_++;
+  request.sges = sges;
+  const auto error = from.nic->post_send(from.qpn, request);
+  if (error) failure_ = transport::to_string(*error);
+}
+
+void Stage::post(Card& from, SendOperation operation, std::uint32_t length, bool solicited) {
+  transport::SendRequest request = request_of(from, operation);
+  request.solicited = solicited;
+  post_request(from, request, length);
+}
+
+void Stage::post_atomic(Card& from, SendOperation operation, std::uint64_t swap_add,
+                        std::uint64_t compare) {
+  transport::SendRequest request = request_of(from, operation);
+  request.swap_add = swap_add;
+  request.compare = compare;
+  post_request(from, request, 8);
+}
+
+void Stage::post_with_bad_key(Card& from, SendOperation operation, std::uint32_t length) {
+  transport::SendRequest request = request_of(from, operation);
+  request.remote_key = 0xbadbad01;
+  post_request(from, request, length);
+}
+
+void Stage::post_receive(Card& at, std::uint32_t length) {
+  const std::array sges{transport::Sge{at.address + kMemory / 2, length, at.keys.local}};
+  transport::ReceiveRequest request;
+  request.id = next_id_++;
+  request.sges = sges;
+  const auto error = at.nic->post_receive(at.qpn, request);
+  if (error) failure_ = transport::to_string(*error);
+}
+
+void Stage::post_receive_read_only(Card& at, std::uint32_t length) {
+  const std::array sges{transport::Sge{at.address, length, at.read_only_keys.local}};
+  transport::ReceiveRequest request;
+  request.id = next_id_++;
+  request.sges = sges;
+  const auto error = at.nic->post_receive(at.qpn, request);
+  if (error) failure_ = transport::to_string(*error);
+}
+
+void Stage::ping(Card& from) {
+  const std::string_view text = "is bob there, asks alice";
+  if (!from.nic->ping(now_, other(from).ip, kPingIdentifier, 1, std::as_bytes(std::span(text)))) {
+    failure_ = "no address to ping from";
+  }
+}
+
+void Stage::run() {
+  run_for(std::chrono::hours(1));
+}
+
+void Stage::run_for(wire::Duration duration) {
+  const wire::Instant limit = now_ + duration;
+  while (failure_.empty() && now_ < limit) {
+    bool busy = false;
+    for (Card* card : {&alice_, &bob_}) {
+      if (!card->nic->turn(now_)) continue;
+      busy = true;
+      now_ += kTurn;
+    }
+    if (busy) continue;
+    const wire::Instant next = std::min(alice_.nic->next_deadline(), bob_.nic->next_deadline());
+    if (next > limit) return;
+    now_ = std::max(now_ + wire::Duration(1), next);
+  }
+}
+
+std::string Stage::close() {
+  if (failure_.empty() && file_ && !file_->close()) failure_ = "the capture could not be written";
+  return failure_;
+}
+
+}  // namespace softrnic::pcaps
