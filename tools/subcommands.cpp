@@ -25,6 +25,8 @@ constexpr std::array kSubcommands{
     Subcommand{"ping", "ICMP echo from the emulated NIC, as ping(8)", run_ping},
     Subcommand{"pingpong", "RC, UC and UD ping-pong with ibv_*_pingpong or with itself",
                run_pingpong},
+    Subcommand{"replay", "a capture's requests against an emulated NIC: where do answers differ?",
+               run_replay},
 };
 
 void print_help() {

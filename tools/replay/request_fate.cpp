@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/request_fate.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+namespace softrnic::replay {
+namespace {
+
+using wire::NakCode;
+using wire::Operation;
+
+constexpr std::uint32_t kNoFrame = std::numeric_limits<std::uint32_t>::max();
+
+bool is_sequence_nak(const Packet& answer) {
+  return syndrome_of(answer) == wire::Syndrome::nak(NakCode::psn_sequence_error);
+}
+
+bool is_final_nak(const Packet& answer) {
+  return syndrome_of(answer).is_nak() && !is_sequence_nak(answer);
+}
+
+bool takes_receive(const wire::OpcodeInfo& opcode) {
+  if (opcode.operation == Operation::send) return opcode.starts_message();
+  return opcode.operation == Operation::write && opcode.has(wire::kImmDt);
+}
+
+bool spans_packets(const wire::OpcodeInfo& opcode) {
+  return opcode.operation == Operation::send || opcode.operation == Operation::write;
+}
+
+class Follower {
+ public:
+  explicit Follower(const Conversation& conversation) : conversation_(conversation) {}
+
+  RequestCourse follow() {
+    if (conversation_.requests.empty()) return std::move(course_);
+    place_requests();
+    place_answers();
+    begin_stretch(0, first_expected(), 0);
+    for (std::size_t i = 0; i < course_.steps.size(); ++i) decide(i);
+    for (Stretch& stretch : course_.stretches) count_messages(stretch);
+    limit_receives();
+    return std::move(course_);
+  }
+
+ private:
+  // --- positions: PSNs without wrap ---
+
+  void place_requests() {
+    wire::Psn anchor = conversation_.requests.front()->psn();
+    std::int64_t anchor_position = 0;
+    std::int64_t high = 0;
+    for (const Packet* request : conversation_.requests) {
+      Step step;
+      step.request = request;
+      step.position = anchor_position + request->psn().since(anchor);
+      step.psns = psns_of(*request);
+      step.takes_receive = takes_receive(*request->opcode);
+      if (step.position >= anchor_position) {
+        anchor = request->psn();
+        anchor_position = step.position;
+      }
+      high = std::max(high, step.position + step.psns);
+      highs_.push_back(high);
+      copies_[step.position].push_back(course_.steps.size());
+      course_.steps.push_back(step);
+    }
+  }
+
+  std::uint32_t psns_of(const Packet& request) const {
+    if (request.opcode->operation != Operation::read_request) return 1;
+    const std::uint64_t length = request.headers.reth.dma_length;
+    const std::uint64_t mtu = conversation_.path_mtu;
+    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>((length + mtu - 1) / mtu));
+  }
+
+  // An answer's position is near what had been requested when it came.
+  void place_answers() {
+    std::size_t next = 0;
+    const std::vector<Step>& steps = course_.steps;
+    for (const Packet* answer : conversation_.answers) {
+      while (next < steps.size() && steps[next].request->frame < answer->frame) ++next;
+      const std::size_t last = next == 0 ? 0 : next - 1;
+      const Step& near = steps[last];
+      course_.answer_positions.push_back(near.position + answer->psn().since(near.request->psn()));
+      requested_.push_back(next == 0 ? std::numeric_limits<std::int64_t>::min() : highs_[last]);
+      used_.push_back(false);
+    }
+  }
+
+  // --- reading the answers ---
+
+  std::size_t answers_after(std::uint32_t frame) const {
+    const auto& answers = conversation_.answers;
+    return static_cast<std::size_t>(
+        std::upper_bound(answers.begin(), answers.end(), frame,
+                         [](std::uint32_t f, const Packet* a) { return f < a->frame; }) -
+        answers.begin());
+  }
+
+  // All positions below this are proved to be executed.
+  std::int64_t proves(std::size_t answer) const {
+    const bool positive = is_positive(*conversation_.answers[answer]);
+    return course_.answer_positions[answer] + (positive ? 1 : 0);
+  }
+
+  // An answer to something never asked for proves nothing.
+  bool sensible(std::size_t answer) const {
+    return course_.answer_positions[answer] < requested_[answer] ||
+           (!is_positive(*conversation_.answers[answer]) &&
+            course_.answer_positions[answer] <= requested_[answer]);
+  }
+
+  // Frame of the next captured request of this position after step `i`.
+  std::uint32_t next_copy(std::int64_t position, std::size_t i) const {
+    const auto found = copies_.find(position);
+    if (found == copies_.end()) return kNoFrame;
+    const auto next = std::upper_bound(found->second.begin(), found->second.end(), i);
+    return next == found->second.end() ? kNoFrame : course_.steps[*next].request->frame;
+  }
+
+  // --- the start ---
+
+  // The PSN expected when the first captured request arrived. Where no connection manager told it,
+  // it is that request's own, unless the first answers show that the peer waited for an earlier
+  // one, or had been farther already.
+  std::int64_t first_expected() const {
+    const Step& first = course_.steps.front();
+    if (conversation_.first_psn) {
+      const std::int32_t ahead = first.request->psn().since(*conversation_.first_psn);
+      if (ahead >= 0) return -ahead;
+    }
+    std::int64_t lowest = 0;
+    std::size_t next = 0;
+    for (std::size_t k = answers_after(first.request->frame); k < conversation_.answers.size();
+         ++k) {
+      const Packet& answer = *conversation_.answers[k];
+      for (; next < course_.steps.size() && course_.steps[next].request->frame < answer.frame;
+           ++next) {
+        lowest = std::min(lowest, course_.steps[next].position);
+      }
+      const std::int64_t position = course_.answer_positions[k];
+      if (is_positive(answer) && position < 0) continue;  // to requests before the capture
+      if (is_sequence_nak(answer) && position <= 0) return position;
+      if (is_positive(answer) && position >= requested_[k]) return position + 1;
+      break;
+    }
+    return lowest;
+  }
+
+  void begin_stretch(std::size_t first_step, std::int64_t expected, std::uint64_t missing) {
+    Stretch stretch;
+    stretch.first_step = first_step;
+    stretch.expected = expected;
+    const Step& step = course_.steps[first_step];
+    stretch.expected_psn = wire::Psn(
+        static_cast<std::uint32_t>(step.request->psn().value() + (expected - step.position)));
+    stretch.missing = missing;
+    course_.stretches.push_back(stretch);
+    expected_ = expected;
+    nak_sent_ = false;
+    ended_ = false;
+    at_start_ = true;
+  }
+
+  // --- one request after another ---
+
+  void decide(std::size_t i) {
+    const Step& step = course_.steps[i];
+    if (ended_) {
+      if (!revived(i)) return settle(i, Fate::ignored, nullptr);
+      begin_stretch(i, step.position, 0);
+    }
+    if (step.position > expected_) close_gap(i);
+    if (step.position < expected_) return settle(i, Fate::duplicate, nullptr);
+    if (step.position > expected_) return beyond(i);
+    in_sequence(i);
+  }
+
+  // A connection that had ended answers again: a new one on the same numbers.
+  bool revived(std::size_t i) const {
+    const Step& step = course_.steps[i];
+    for (std::size_t k = answers_after(step.request->frame); k < conversation_.answers.size();
+         ++k) {
+      if (sensible(k) && is_positive(*conversation_.answers[k]) && proves(k) > step.position) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A request beyond the expected PSN, when the peer is seen to have executed what lies between
+  // although the capture does not hold it: the capture has a hole, where the requests last jump
+  // over the expected PSN.
+  void close_gap(std::size_t i) {
+    const std::uint32_t limit = next_copy(expected_, i);
+    std::int64_t proved = expected_;
+    std::uint32_t proof = kNoFrame;
+    for (std::size_t k = answers_after(course_.steps[i].request->frame);
+         k < conversation_.answers.size(); ++k) {
+      const std::uint32_t frame = conversation_.answers[k]->frame;
+      if (frame >= limit) break;
+      if (!sensible(k) || proves(k) <= proved) continue;
+      proof = std::min(proof, frame);
+      proved = proves(k);
+    }
+    if (proved <= expected_ || jumps_again(i, proof)) return;
+    const std::int64_t expected = std::min(proved, course_.steps[i].position);
+    begin_stretch(i, expected, static_cast<std::uint64_t>(expected - expected_));
+  }
+
+  // After step `i` and before `frame`, the requests go back before the expected PSN and jump over
+  // it once more.
+  bool jumps_again(std::size_t i, std::uint32_t frame) const {
+    bool back = false;
+    for (std::size_t j = i + 1; j < course_.steps.size(); ++j) {
+      if (course_.steps[j].request->frame >= frame) return false;
+      if (course_.steps[j].position < expected_) {
+        back = true;
+      } else if (back) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void beyond(std::size_t i) {
+    settle(i, Fate::out_of_sequence, nullptr);
+    if (nak_sent_) return;
+    nak_sent_ = true;
+    // The NAK that answers it is accounted for.
+    for (std::size_t k = answers_after(course_.steps[i].request->frame);
+         k < conversation_.answers.size(); ++k) {
+      if (!used_[k] && is_sequence_nak(*conversation_.answers[k]) &&
+          course_.answer_positions[k] == expected_) {
+        used_[k] = true;
+        course_.steps[i].verdict = conversation_.answers[k];
+        return;
+      }
+    }
+  }
+
+  void in_sequence(std::size_t i) {
+    const Step& step = course_.steps[i];
+    const std::uint32_t limit = next_copy(step.position, i);
+    const Packet* lost = nullptr;
+    for (std::size_t k = answers_after(step.request->frame); k < conversation_.answers.size();
+         ++k) {
+      if (used_[k] || !sensible(k)) continue;
+      const Packet& answer = *conversation_.answers[k];
+      if (lost != nullptr && answer.frame >= limit) break;
+      const std::int64_t position = course_.answer_positions[k];
+      if (proves(k) > step.position) return execute(i, &answer);
+      if (position != step.position) continue;
+      if (syndrome_of(answer).is_rnr_nak()) {
+        used_[k] = true;
+        nak_sent_ = false;
+        return settle(i, Fate::not_ready, &answer);
+      }
+      if (is_final_nak(answer)) {
+        used_[k] = true;
+        ended_ = true;
+        mark_message_start(i);
+        return settle(i, Fate::refused, &answer);
+      }
+      // A sequence NAK for this very PSN: it had not arrived by then, unless it is acknowledged
+      // before it is sent again.
+      if (is_sequence_nak(answer) && lost == nullptr) lost = &answer;
+    }
+    if (lost != nullptr) {
+      ++course_.not_received;
+      return settle(i, Fate::not_received, lost);
+    }
+    execute(i, nullptr);
+  }
+
+  void execute(std::size_t i, const Packet* proof) {
+    mark_message_start(i);
+    settle(i, Fate::executed, proof);
+    expected_ = course_.steps[i].position + course_.steps[i].psns;
+    nak_sent_ = false;
+  }
+
+  // The stretch begins inside a message when the first request it executes does.
+  void mark_message_start(std::size_t i) {
+    if (!at_start_) return;
+    at_start_ = false;
+    const wire::OpcodeInfo& opcode = *course_.steps[i].request->opcode;
+    if (!spans_packets(opcode) || opcode.starts_message()) return;
+    Stretch& stretch = course_.stretches.back();
+    stretch.in_message = true;
+    stretch.message_operation = opcode.operation;
+    stretch.message_rest = rest_of_message(i);
+  }
+
+  // Bytes from this packet to the message's last, as far as it was captured.
+  std::uint64_t rest_of_message(std::size_t i) const {
+    std::uint64_t bytes = 0;
+    for (std::int64_t position = course_.steps[i].position;; ++position) {
+      const auto copy = copies_.find(position);
+      if (copy == copies_.end()) return bytes;
+      const Packet& request = *course_.steps[copy->second.front()].request;
+      bytes += request.payload.size();
+      if (request.opcode->ends_message()) return bytes;
+    }
+  }
+
+  void settle(std::size_t i, Fate fate, const Packet* verdict) {
+    Step& step = course_.steps[i];
+    step.fate = fate;
+    step.verdict = verdict;
+    step.stretch = course_.stretches.size() - 1;
+  }
+
+  // --- afterwards ---
+
+  void count_messages(Stretch& stretch) {
+    std::uint32_t count = 0;
+    const std::size_t index = static_cast<std::size_t>(&stretch - course_.stretches.data());
+    for (std::size_t i = stretch.first_step; i < course_.steps.size(); ++i) {
+      const Step& step = course_.steps[i];
+      if (step.stretch != index) break;
+      if (step.fate != Fate::executed || !step.request->opcode->ends_message()) continue;
+      stretch.completed.emplace_back(step.position, ++count);
+    }
+    prime_msn(stretch, index);
+  }
+
+  // The MSN at the start is what most answers agree on; a fresh connection's zero where they do
+  // not. An answer to a duplicate carries the MSN of its own time and says nothing about its PSN.
+  void prime_msn(Stretch& stretch, std::size_t index) {
+    std::map<std::uint32_t, std::uint32_t> votes;
+    std::optional<std::uint32_t> first;
+    std::int64_t proved = stretch.expected - 1;
+    for (std::size_t k = 0; k < conversation_.answers.size(); ++k) {
+      const Packet& answer = *conversation_.answers[k];
+      if (!answer.opcode->has(wire::kAeth) || !sensible(k) || stretch_at(answer.frame) != index) {
+        continue;
+      }
+      if (proves(k) <= proved && (is_positive(answer) || proves(k) < proved)) continue;
+      proved = proves(k);
+      const std::uint32_t counted = stretch.completed_at(proved - 1);
+      const std::uint32_t msn = (answer.headers.aeth.msn - counted) & 0xffffff;
+      if (!first) first = msn;
+      ++votes[msn];
+    }
+    if (!first) return;
+    std::uint32_t best = *first;
+    const auto better = [&](std::uint32_t msn) {
+      return votes[msn] > votes[best] || (votes[msn] == votes[best] && msn == 0 && index == 0);
+    };
+    for (const auto& [msn, count] : std::map(votes)) {
+      if (better(msn)) best = msn;
+    }
+    stretch.msn = best;
+  }
+
+  std::size_t stretch_at(std::uint32_t frame) const {
+    std::size_t index = 0;
+    for (std::size_t s = 1; s < course_.stretches.size(); ++s) {
+      if (course_.steps[course_.stretches[s].first_step].request->frame < frame) index = s;
+    }
+    return index;
+  }
+
+  // A SEND refused as invalid, or as the peer's own fault, was longer than the receive for it.
+  void limit_receives() {
+    std::size_t message = 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < course_.steps.size(); ++i) {
+      Step& step = course_.steps[i];
+      const wire::OpcodeInfo& opcode = *step.request->opcode;
+      if (opcode.operation != Operation::send) continue;
+      if (step.fate != Fate::executed && step.fate != Fate::refused) continue;
+      if (opcode.starts_message()) {
+        message = i;
+        bytes = 0;
+      }
+      if (step.fate == Fate::refused && !step.request->payload.empty() && means_too_long(step)) {
+        course_.steps[message].receive_limit = bytes;
+      }
+      bytes += step.request->payload.size();
+    }
+  }
+
+  static bool means_too_long(const Step& step) {
+    const wire::Syndrome syndrome = syndrome_of(*step.verdict);
+    return syndrome == wire::Syndrome::nak(NakCode::invalid_request) ||
+           syndrome == wire::Syndrome::nak(NakCode::remote_operational_error);
+  }
+
+  const Conversation& conversation_;
+  RequestCourse course_;
+  std::vector<std::int64_t> highs_;      // requested up to and including each step
+  std::vector<std::int64_t> requested_;  // requested when each answer came
+  std::vector<bool> used_;               // the NAK belongs to a request already
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> copies_;
+  std::int64_t expected_ = 0;
+  bool nak_sent_ = false;
+  bool ended_ = false;
+  bool at_start_ = true;
+};
+
+}  // namespace
+
+std::uint32_t Stretch::completed_at(std::int64_t position) const {
+  const auto after = std::upper_bound(
+      completed.begin(), completed.end(), position,
+      [](std::int64_t p, const std::pair<std::int64_t, std::uint32_t>& c) { return p < c.first; });
+  return after == completed.begin() ? 0 : std::prev(after)->second;
+}
+
+RequestCourse follow_requests(const Conversation& conversation) {
+  return Follower(conversation).follow();
+}
+
+bool is_positive(const Packet& answer) {
+  return answer.opcode->operation != Operation::acknowledge || syndrome_of(answer).is_ack();
+}
+
+wire::Syndrome syndrome_of(const Packet& answer) {
+  return answer.opcode->has(wire::kAeth) ? answer.headers.aeth.syndrome : wire::Syndrome::ack();
+}
+
+}  // namespace softrnic::replay
