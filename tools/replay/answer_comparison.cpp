@@ -110,6 +110,12 @@ std::string_view rule_of(Kind kind) {
   return kAnswerRule;
 }
 
+template <class Item>
+void sort_by_frame(std::vector<Item>& items) {
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.frame < b.frame; });
+}
+
 class Comparer {
  public:
   Comparer(const Conversation& conversation, const RequestCourse& course,
@@ -132,8 +138,8 @@ class Comparer {
       if (!matched_[e]) explain_missing(e);
     }
     write_notes();
-    std::stable_sort(result_.differences.begin(), result_.differences.end(),
-                     [](const Difference& a, const Difference& b) { return a.frame < b.frame; });
+    result_.lost = lost_.count;
+    sort_by_frame(result_.differences);
     return std::move(result_);
   }
 
@@ -424,21 +430,11 @@ class Comparer {
     differ(cause_frame(e), "nothing", describe(emitted_[e].answer), rule_of(shape.kind));
   }
 
+  // The requester may go back as if the NAK had reached it although it was its timeout.
   void explain_missing_nak(std::size_t e) {
     if (was_missed(e)) return count(lost_, cause_frame(e));
-    obeyed_naks_.push_back(e);
-  }
-
-  // The requester went back as if the NAK had reached it. Where other answers of this peer are
-  // seen to be lost, this may be its timeout, too; else the peer did not answer so.
-  void judge_obeyed_naks() {
-    for (const std::size_t e : obeyed_naks_) {
-      if (lost_.count > 0) {
-        count(lost_, cause_frame(e));
-      } else {
-        differ(cause_frame(e), "nothing", describe(emitted_[e].answer), kSequenceRule);
-      }
-    }
+    result_.doubtful.push_back(
+        {cause_frame(e), "nothing", describe(emitted_[e].answer), std::string(kSequenceRule)});
   }
 
   // A captured answer after `frame` that proves this position.
@@ -597,7 +593,6 @@ class Comparer {
   std::vector<std::int64_t> progress_;
   std::unordered_set<std::string_view> seen_;
   std::unordered_set<std::size_t> reads_reported_;
-  std::vector<std::size_t> obeyed_naks_;
   wire::Duration usual_wait_{};
   wire::Duration patience_{};
   Tally uncaptured_, twice_, lost_, unanswered_, reordered_, not_ready_otherwise_;
@@ -610,6 +605,22 @@ Comparison compare_answers(const Conversation& conversation, const RequestCourse
                            std::vector<Emitted> emitted,
                            const std::vector<const Packet*>& damaged) {
   return Comparer(conversation, course, std::move(emitted), damaged).compare();
+}
+
+void settle_doubtful(Comparison& comparison, bool frames_are_lost) {
+  std::vector<Difference>& doubtful = comparison.doubtful;
+  if (doubtful.empty()) return;
+  if (frames_are_lost) {
+    comparison.notes.push_back(
+        {doubtful.front().frame,
+         fmt::format("{} NAKs that the capture lacks, as it lacks other frames of this peer",
+                     doubtful.size())});
+    sort_by_frame(comparison.notes);
+  } else {
+    std::move(doubtful.begin(), doubtful.end(), std::back_inserter(comparison.differences));
+    sort_by_frame(comparison.differences);
+  }
+  doubtful.clear();
 }
 
 }  // namespace softrnic::replay

@@ -45,6 +45,10 @@ struct Comparison {
   std::uint32_t one_to_one = 0;  // captured answers met by the same emulated one
   std::uint32_t cumulative = 0;  // captured ACKs covered by what the emulated ones acknowledge
   std::vector<Difference> differences;  // in the order of frames
+  // NAKs that the capture lacks and that the requester went back for, as if it had them: a
+  // difference, unless frames of this responder are seen to be lost before the capture.
+  std::vector<Difference> doubtful;
+  std::uint32_t lost = 0;  // answers that the requester missed, too
   std::vector<Note> notes;
   std::vector<DeviationSeen> deviations;
 };
@@ -52,5 +56,8 @@ struct Comparison {
 // `damaged`: answers of this conversation whose frames did not come out right.
 Comparison compare_answers(const Conversation& conversation, const RequestCourse& course,
                            std::vector<Emitted> emitted, const std::vector<const Packet*>& damaged);
+
+// Settles the doubtful ones.
+void settle_doubtful(Comparison& comparison, bool frames_are_lost);
 
 }  // namespace softrnic::replay

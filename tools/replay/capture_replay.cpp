@@ -3,8 +3,27 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace softrnic::replay {
+namespace {
+
+// Hosts whose frames are lost on their way to the point of capture: answers that the requester
+// missed, too, or requests that begin beyond others never seen.
+std::set<wire::Gid> hosts_with_losses(const std::vector<ConversationResult>& results) {
+  std::set<wire::Gid> hosts;
+  for (const ConversationResult& result : results) {
+    if (result.comparison.lost > 0) hosts.insert(result.conversation->responder);
+    const auto& steps = result.course.steps;
+    const bool gaps = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+      return step.fate == Fate::out_of_sequence;
+    });
+    if (gaps) hosts.insert(result.conversation->requester);
+  }
+  return hosts;
+}
+
+}  // namespace
 
 bool CaptureReplay::agrees() const {
   return survey.failures.empty() &&
@@ -25,6 +44,10 @@ CaptureReplay replay_capture(std::vector<CapturedFrame> frames) {
   for (const auto& [responder, conversations] : by_responder) {
     auto results = replay_host(conversations, replay.survey.packets, replay.survey.damaged);
     std::move(results.begin(), results.end(), std::back_inserter(replay.results));
+  }
+  const std::set<wire::Gid> losing = hosts_with_losses(replay.results);
+  for (ConversationResult& result : replay.results) {
+    settle_doubtful(result.comparison, losing.count(result.conversation->responder) != 0);
   }
   std::stable_sort(replay.results.begin(), replay.results.end(),
                    [](const ConversationResult& a, const ConversationResult& b) {

@@ -33,7 +33,8 @@ bool spans_packets(const wire::OpcodeInfo& opcode) {
 
 class Follower {
  public:
-  explicit Follower(const Conversation& conversation) : conversation_(conversation) {}
+  Follower(const Conversation& conversation, const Reading& reading)
+      : conversation_(conversation), reading_(reading) {}
 
   RequestCourse follow() {
     if (conversation_.requests.empty()) return std::move(course_);
@@ -88,6 +89,7 @@ class Follower {
       course_.answer_positions.push_back(near.position + answer->psn().since(near.request->psn()));
       requested_.push_back(next == 0 ? std::numeric_limits<std::int64_t>::min() : highs_[last]);
       used_.push_back(false);
+      answers_at_[course_.answer_positions.back()].push_back(requested_.size() - 1);
     }
   }
 
@@ -253,7 +255,12 @@ class Follower {
       const Packet& answer = *conversation_.answers[k];
       if (lost != nullptr && answer.frame >= limit) break;
       const std::int64_t position = course_.answer_positions[k];
-      if (proves(k) > step.position) return execute(i, &answer);
+      if (proves(k) > step.position) {
+        // Proved only after it was sent again: it may have been executed then.
+        if (reading_.heed_msn && answer.frame > limit && msn_denies(i, k)) lost = &answer;
+        if (lost != nullptr) break;
+        return execute(i, &answer);
+      }
       if (position != step.position) continue;
       if (syndrome_of(answer).is_rnr_nak()) {
         used_[k] = true;
@@ -275,6 +282,49 @@ class Follower {
       return settle(i, Fate::not_received, lost);
     }
     execute(i, nullptr);
+  }
+
+  // Whether an answer before answer `end` shows that step `i` was not executed: one to a duplicate
+  // captured after it that still carries the MSN from before.
+  bool msn_denies(std::size_t i, std::size_t end) const {
+    const Step& step = course_.steps[i];
+    if (!step.request->opcode->ends_message()) return false;
+    std::optional<std::uint32_t> before;
+    for (const std::size_t k : answers_at(step.position - 1)) {
+      if (k < end && has_msn(k) && !before) before = msn_of(k);
+    }
+    for (std::size_t k = answers_after(step.request->frame); before && k < end; ++k) {
+      const bool same = has_msn(k) && proves(k) <= step.position && msn_of(k) == *before;
+      if (same && answers_duplicate(i, k)) return true;
+    }
+    return false;
+  }
+
+  bool has_msn(std::size_t k) const {
+    const Packet& answer = *conversation_.answers[k];
+    return is_positive(answer) && answer.opcode->has(wire::kAeth);
+  }
+  std::uint32_t msn_of(std::size_t k) const { return conversation_.answers[k]->headers.aeth.msn; }
+
+  const std::vector<std::size_t>& answers_at(std::int64_t position) const {
+    static const std::vector<std::size_t> kNone;
+    const auto found = answers_at_.find(position);
+    return found == answers_at_.end() ? kNone : found->second;
+  }
+
+  // The request of answer `k` was captured once more after step `i`, when its first copy had been
+  // answered already.
+  bool answers_duplicate(std::size_t i, std::size_t k) const {
+    const std::int64_t position = course_.answer_positions[k];
+    const auto copies = copies_.find(position);
+    if (copies == copies_.end()) return false;
+    const auto copy = std::upper_bound(copies->second.begin(), copies->second.end(), i);
+    if (copy == copies->second.end()) return false;
+    const std::uint32_t repeated = course_.steps[*copy].request->frame;
+    if (repeated >= conversation_.answers[k]->frame) return false;
+    const std::vector<std::size_t>& answers = answers_at(position);
+    return std::any_of(answers.begin(), answers.end(),
+                       [&](std::size_t j) { return conversation_.answers[j]->frame < repeated; });
   }
 
   void execute(std::size_t i, const Packet* proof) {
@@ -393,11 +443,13 @@ class Follower {
   }
 
   const Conversation& conversation_;
+  Reading reading_;
   RequestCourse course_;
   std::vector<std::int64_t> highs_;      // requested up to and including each step
   std::vector<std::int64_t> requested_;  // requested when each answer came
   std::vector<bool> used_;               // the NAK belongs to a request already
-  std::unordered_map<std::int64_t, std::vector<std::size_t>> copies_;
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> copies_;      // steps by position
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> answers_at_;  // answers by position
   std::int64_t expected_ = 0;
   bool nak_sent_ = false;
   bool ended_ = false;
@@ -413,8 +465,8 @@ std::uint32_t Stretch::completed_at(std::int64_t position) const {
   return after == completed.begin() ? 0 : std::prev(after)->second;
 }
 
-RequestCourse follow_requests(const Conversation& conversation) {
-  return Follower(conversation).follow();
+RequestCourse follow_requests(const Conversation& conversation, const Reading& reading) {
+  return Follower(conversation, reading).follow();
 }
 
 bool is_positive(const Packet& answer) {

@@ -65,7 +65,15 @@ struct RequestCourse {
   std::uint32_t not_received = 0;
 };
 
-RequestCourse follow_requests(const Conversation& conversation);
+// Where a capture can be read in two ways.
+struct Reading {
+  // A request that was sent again before it is proved to be executed, and whose execution the MSN
+  // of other answers denies, did not arrive the first time. Not to be relied on where answers
+  // overtook one another.
+  bool heed_msn = false;
+};
+
+RequestCourse follow_requests(const Conversation& conversation, const Reading& reading = {});
 
 // An answer that proves every PSN up to its own: an ACK, a READ or an atomic response.
 bool is_positive(const Packet& answer);
