@@ -289,15 +289,29 @@ class Follower {
   bool msn_denies(std::size_t i, std::size_t end) const {
     const Step& step = course_.steps[i];
     if (!step.request->opcode->ends_message()) return false;
-    std::optional<std::uint32_t> before;
-    for (const std::size_t k : answers_at(step.position - 1)) {
-      if (k < end && has_msn(k) && !before) before = msn_of(k);
-    }
+    const std::optional<std::uint32_t> before = msn_before(i, end);
     for (std::size_t k = answers_after(step.request->frame); before && k < end; ++k) {
-      const bool same = has_msn(k) && proves(k) <= step.position && msn_of(k) == *before;
-      if (same && answers_duplicate(i, k)) return true;
+      const bool too_low = has_msn(k) && proves(k) <= step.position &&
+                           wire::Psn(msn_of(k)).since(wire::Psn(*before)) <= 0;
+      if (too_low && answers_duplicate(i, k)) return true;
     }
     return false;
+  }
+
+  // The MSN until step `i` is executed: from the answer before `end` that proves most of what comes
+  // before the step, and the messages executed since.
+  std::optional<std::uint32_t> msn_before(std::size_t i, std::size_t end) const {
+    constexpr std::size_t kSearched = 1024;
+    const std::int64_t position = course_.steps[i].position;
+    std::optional<std::size_t> base;
+    for (std::size_t k = end - std::min(end, kSearched); k < end; ++k) {
+      if (!has_msn(k) || proves(k) > position) continue;
+      if (!base || proves(k) > proves(*base)) base = k;
+    }
+    if (!base) return std::nullopt;
+    const auto since = std::lower_bound(ends_.begin(), ends_.end(), proves(*base));
+    const auto until = std::lower_bound(ends_.begin(), ends_.end(), position);
+    return (msn_of(*base) + static_cast<std::uint32_t>(until - since)) & 0xffffff;
   }
 
   bool has_msn(std::size_t k) const {
@@ -330,6 +344,9 @@ class Follower {
   void execute(std::size_t i, const Packet* proof) {
     mark_message_start(i);
     settle(i, Fate::executed, proof);
+    if (course_.steps[i].request->opcode->ends_message()) {
+      ends_.push_back(course_.steps[i].position);
+    }
     expected_ = course_.steps[i].position + course_.steps[i].psns;
     nak_sent_ = false;
   }
@@ -450,6 +467,7 @@ class Follower {
   std::vector<bool> used_;               // the NAK belongs to a request already
   std::unordered_map<std::int64_t, std::vector<std::size_t>> copies_;      // steps by position
   std::unordered_map<std::int64_t, std::vector<std::size_t>> answers_at_;  // answers by position
+  std::vector<std::int64_t> ends_;  // positions of executed messages' last packets
   std::int64_t expected_ = 0;
   bool nak_sent_ = false;
   bool ended_ = false;

@@ -44,9 +44,8 @@ class CapturedPair {
   std::size_t add_connection() {
     requesters_.push_back(std::make_unique<Endpoint>(make_end(*requester_nic_)));
     responders_.push_back(std::make_unique<Endpoint>(make_end(*responder_nic_)));
-    nic::test::connect(*requesters_.back(), nic::test::gid(options_.requester),
-                       *responders_.back(), nic::test::gid(options_.responder), options_.version,
-                       options_.path_mtu);
+    nic::test::connect(*requesters_.back(), nic::test::gid(options_.requester), *responders_.back(),
+                       nic::test::gid(options_.responder), options_.version, options_.path_mtu);
     return requesters_.size() - 1;
   }
 
@@ -75,8 +74,7 @@ class CapturedPair {
   static constexpr std::size_t kBuffer = 1 << 16;
 
   static Endpoint make_end(nic::Nic& nic) {
-    Endpoint end =
-        nic::test::make_endpoint(nic, wire::Service::reliable_connection, kBuffer);
+    Endpoint end = nic::test::make_endpoint(nic, wire::Service::reliable_connection, kBuffer);
     end.buffer = nic::test::random_bytes(kBuffer, end.qpn());
     register_again(end);
     return end;

@@ -140,7 +140,9 @@ TEST_CASE("refusals are replayed", "[replay]") {
   auto request = pair.to_responder(SendOperation::rdma_write);
   std::size_t size = 100;
   wire::Syndrome expected = wire::Syndrome::nak(wire::NakCode::remote_access_error);
-  SECTION("WRITE with a wrong key") { request.remote_key ^= 0x5500; }
+  SECTION("WRITE with a wrong key") {
+    request.remote_key ^= 0x5500;
+  }
   SECTION("WRITE of several packets with a wrong key") {
     request.remote_key ^= 0x5500;
     size = 5000;
@@ -228,6 +230,5 @@ TEST_CASE("memory that the captured program changed itself is a note", "[replay]
   CHECK(replay.agrees());
   const auto& notes = replay.results.front().comparison.notes;
   REQUIRE(notes.size() == 1);
-  CHECK(notes.front().text.find("changed by the captured host's own program") !=
-        std::string::npos);
+  CHECK(notes.front().text.find("changed by the captured host's own program") != std::string::npos);
 }

@@ -12,10 +12,11 @@ namespace {
 // WRITE, READ of what was written, atomic, WRITE, each waiting for the one before.
 std::vector<CapturedFrame> plain_frames() {
   CapturedPair pair;
-  for (const auto& [operation, size] :
-       {std::pair{SendOperation::rdma_write, 3000}, {SendOperation::rdma_read, 3000},
-        {SendOperation::fetch_add, 8}, {SendOperation::rdma_write, 10},
-        {SendOperation::rdma_write, 20}}) {
+  for (const auto& [operation, size] : {std::pair{SendOperation::rdma_write, 3000},
+                                        {SendOperation::rdma_read, 3000},
+                                        {SendOperation::fetch_add, 8},
+                                        {SendOperation::rdma_write, 10},
+                                        {SendOperation::rdma_write, 20}}) {
     pair.requester().send(pair.to_responder(operation), 0, static_cast<std::size_t>(size));
     pair.settle();
   }

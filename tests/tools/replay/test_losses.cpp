@@ -18,9 +18,9 @@ std::vector<CapturedFrame> lossy_frames(const PairOptions& options) {
   CapturedPair pair(options);
   std::mt19937_64 random(options.seed);
   constexpr SendOperation kOperations[] = {
-      SendOperation::send,          SendOperation::send_with_immediate,
-      SendOperation::rdma_write,    SendOperation::rdma_write_with_immediate,
-      SendOperation::rdma_read,     SendOperation::compare_swap,
+      SendOperation::send,       SendOperation::send_with_immediate,
+      SendOperation::rdma_write, SendOperation::rdma_write_with_immediate,
+      SendOperation::rdma_read,  SendOperation::compare_swap,
       SendOperation::fetch_add};
   for (int burst = 0; burst < 6; ++burst) {
     for (int i = 0; i < 6; ++i) {
@@ -66,7 +66,9 @@ TEST_CASE("captured frames that do not arrive", "[replay]") {
   SECTION("requests lost behind the point of capture") {
     options.faults_at_responder = {"rx drop 6%"};
   }
-  SECTION("answers lost behind it") { options.faults_at_requester = {"rx drop 6%"}; }
+  SECTION("answers lost behind it") {
+    options.faults_at_requester = {"rx drop 6%"};
+  }
   SECTION("both") {
     options.faults_at_responder = {"rx drop 6%"};
     options.faults_at_requester = {"rx drop 6%"};
