@@ -119,8 +119,12 @@ void sort_by_frame(std::vector<Item>& items) {
 class Comparer {
  public:
   Comparer(const Conversation& conversation, const RequestCourse& course,
-           std::vector<Emitted> emitted, const std::vector<const Packet*>& damaged)
+           std::vector<Emitted> emitted, const std::vector<std::vector<ByteRange>>& disputed,
+           const std::vector<const Packet*>& damaged)
       : conversation_(conversation), course_(course), emitted_(std::move(emitted)) {
+    for (std::size_t k = 0; k < disputed.size(); ++k) {
+      if (!disputed[k].empty()) disputed_[conversation_.answers[k]] = &disputed[k];
+    }
     matched_.assign(emitted_.size(), false);
     for (std::size_t e = 0; e < emitted_.size(); ++e) {
       positions_.push_back(position_of(emitted_[e]));
@@ -396,19 +400,27 @@ class Comparer {
                      : shape.syndrome.raw();
   }
 
-  static void add_payload_difference(const Packet& answer, const EmulatedAnswer& emulated,
-                                     std::vector<FieldDifference>& fields) {
+  void add_payload_difference(const Packet& answer, const EmulatedAnswer& emulated,
+                              std::vector<FieldDifference>& fields) const {
     if (answer.payload.size() != emulated.payload.size()) {
       fields.push_back({kAnswerRule, {}, {}});
       return;
     }
-    const auto seen = answer.payload.first(answer.captured_payload);
-    const auto [mine, other] = std::mismatch(seen.begin(), seen.end(), emulated.payload.begin());
-    if (mine == seen.end()) return;
-    const auto at = mine - seen.begin();
-    fields.push_back({kPayloadRule,
-                      fmt::format(", byte {} is {:#04x}", at, std::to_integer<int>(*mine)),
-                      fmt::format(", byte {} is {:#04x}", at, std::to_integer<int>(*other))});
+    static const std::vector<ByteRange> kNone;
+    const auto disputed = disputed_.find(&answer);
+    const auto& left_out = disputed == disputed_.end() ? kNone : *disputed->second;
+    for (const ByteRange& part : parts_outside(left_out, answer.captured_payload)) {
+      for (std::uint64_t i = part.begin; i < part.end; ++i) {
+        if (answer.payload[i] == emulated.payload[i]) continue;
+        fields.push_back({kPayloadRule, describe_byte(i, answer.payload[i]),
+                          describe_byte(i, emulated.payload[i])});
+        return;
+      }
+    }
+  }
+
+  static std::string describe_byte(std::uint64_t at, std::byte value) {
+    return fmt::format(", byte {} is {:#04x}", at, std::to_integer<int>(value));
   }
 
   // --- answers the capture lacks ---
@@ -588,6 +600,7 @@ class Comparer {
   std::vector<bool> matched_;
   std::vector<std::int64_t> positions_;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> by_position_;
+  std::unordered_map<const Packet*, const std::vector<ByteRange>*> disputed_;
   std::unordered_set<std::uint32_t> damaged_;  // PSNs
   std::vector<std::uint32_t> request_frames_;
   std::vector<std::int64_t> progress_;
@@ -603,8 +616,9 @@ class Comparer {
 
 Comparison compare_answers(const Conversation& conversation, const RequestCourse& course,
                            std::vector<Emitted> emitted,
+                           const std::vector<std::vector<ByteRange>>& disputed,
                            const std::vector<const Packet*>& damaged) {
-  return Comparer(conversation, course, std::move(emitted), damaged).compare();
+  return Comparer(conversation, course, std::move(emitted), disputed, damaged).compare();
 }
 
 void settle_doubtful(Comparison& comparison, bool frames_are_lost) {

@@ -53,9 +53,12 @@ struct Comparison {
   std::vector<DeviationSeen> deviations;
 };
 
-// `damaged`: answers of this conversation whose frames did not come out right.
+// `disputed`: parts of each captured answer's payload that are not to be compared. `damaged`:
+// answers of this conversation whose frames did not come out right.
 Comparison compare_answers(const Conversation& conversation, const RequestCourse& course,
-                           std::vector<Emitted> emitted, const std::vector<const Packet*>& damaged);
+                           std::vector<Emitted> emitted,
+                           const std::vector<std::vector<ByteRange>>& disputed,
+                           const std::vector<const Packet*>& damaged);
 
 // Settles the doubtful ones.
 void settle_doubtful(Comparison& comparison, bool frames_are_lost);

@@ -62,6 +62,18 @@ void MemoryRange::forget(std::uint64_t address, std::uint64_t length) {
   }
 }
 
+std::vector<ByteRange> parts_outside(const std::vector<ByteRange>& ranges, std::uint64_t size) {
+  std::vector<ByteRange> parts;
+  std::uint64_t at = 0;
+  for (const ByteRange& range : ranges) {
+    if (range.begin >= size) break;
+    if (at < range.begin) parts.push_back({at, range.begin});
+    at = range.end;
+  }
+  if (at < size) parts.push_back({at, size});
+  return parts;
+}
+
 void CapturedMemory::grant(const KeyUse& use) {
   if (use.length == 0 || use.length > kLargestRange || use.address > ~use.length) return;
   uses_.push_back(use);
@@ -158,41 +170,29 @@ void CapturedMemory::set_changes(std::vector<MemoryChange> changes) {
             [](const MemoryChange& a, const MemoryChange& b) { return a.frame < b.frame; });
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> CapturedMemory::changed_between(
-    const MemoryRange& range, std::uint64_t address, std::uint64_t length, std::uint32_t after,
-    std::uint32_t before) const {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> parts;
+std::vector<ByteRange> CapturedMemory::changed_between(std::uint32_t key, std::uint64_t address,
+                                                       std::uint64_t length, std::uint32_t after,
+                                                       std::uint32_t before) const {
+  std::vector<ByteRange> parts;
   auto change =
       std::upper_bound(changes_.begin(), changes_.end(), after,
                        [](std::uint32_t frame, const MemoryChange& c) { return frame < c.frame; });
   for (; change != changes_.end() && change->frame < before; ++change) {
-    const std::uint64_t begin = std::max(address, change->address);
-    const std::uint64_t end = std::min(address + length, change->address + change->length);
-    if (change->key == range.key && begin < end) parts.emplace_back(begin, end);
+    const ByteRange part{std::max(address, change->address),
+                         std::min(address + length, change->address + change->length)};
+    if (change->key == key && part.begin < part.end) parts.push_back(part);
   }
-  std::sort(parts.begin(), parts.end());
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> merged;
-  for (const auto& [begin, end] : parts) {
-    if (!merged.empty() && begin <= merged.back().second) {
-      merged.back().second = std::max(merged.back().second, end);
+  std::sort(parts.begin(), parts.end(),
+            [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  std::vector<ByteRange> merged;
+  for (const ByteRange& part : parts) {
+    if (!merged.empty() && part.begin <= merged.back().end) {
+      merged.back().end = std::max(merged.back().end, part.end);
     } else {
-      merged.emplace_back(begin, end);
+      merged.push_back(part);
     }
   }
   return merged;
-}
-
-void CapturedMemory::patch(MemoryRange& range, std::uint64_t address, wire::ByteView bytes) {
-  Patch patch{&range, address, {range.at(address), range.at(address) + bytes.size()}};
-  std::memcpy(range.at(address), bytes.data(), bytes.size());
-  patches_.push_back(std::move(patch));
-}
-
-void CapturedMemory::undo_patches() {
-  for (; !patches_.empty(); patches_.pop_back()) {
-    const Patch& patch = patches_.back();
-    std::memcpy(patch.range->at(patch.address), patch.former.data(), patch.former.size());
-  }
 }
 
 template <class Visit>

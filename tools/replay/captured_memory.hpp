@@ -69,6 +69,15 @@ struct KeyUse {
   transport::Access access{};
 };
 
+// Bytes [begin, end).
+struct ByteRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// What of [0, size) lies outside `ranges`, which are in order and do not overlap.
+std::vector<ByteRange> parts_outside(const std::vector<ByteRange>& ranges, std::uint64_t size);
+
 // Bytes that a request changes when it executes.
 struct MemoryChange {
   std::uint32_t frame = 0;
@@ -108,20 +117,13 @@ class CapturedMemory {
   // since; otherwise they stay, and the answers will differ.
   void show(MemoryRange& range, std::uint64_t address, wire::ByteView bytes, std::uint32_t frame,
             std::vector<MemoryMismatch>& changed);
-  // The bytes in [address, address + length) that requests captured after frame `after` and before
-  // frame `before` change, in order and without overlap. A responder may execute those while the
-  // response to an earlier READ is still on its way (IBTA vol. 1, 10.8.3.3: a READ is ordered
-  // before later requests only by a fence).
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> changed_between(const MemoryRange& range,
-                                                                       std::uint64_t address,
-                                                                       std::uint64_t length,
-                                                                       std::uint32_t after,
-                                                                       std::uint32_t before) const;
   // All changes that requests make, before anything is shown; in any order.
   void set_changes(std::vector<MemoryChange> changes);
-  // Memory holds these bytes until undo().
-  void patch(MemoryRange& range, std::uint64_t address, wire::ByteView bytes);
-  void undo_patches();
+  // The parts of [address, address + length) that requests captured after frame `after` and before
+  // frame `before` change through this key, in order and without overlap.
+  std::vector<ByteRange> changed_between(std::uint32_t key, std::uint64_t address,
+                                         std::uint64_t length, std::uint32_t after,
+                                         std::uint32_t before) const;
   // The same for an answer of uncertain time: only unknown bytes are taken over.
   void hint(MemoryRange& range, std::uint64_t address, wire::ByteView bytes, std::uint32_t frame);
 
@@ -142,12 +144,6 @@ class CapturedMemory {
   std::size_t domains_ = 0;
   std::vector<std::uint32_t> activity_;
   std::vector<MemoryChange> changes_;  // by frame
-  struct Patch {
-    MemoryRange* range = nullptr;
-    std::uint64_t address = 0;
-    std::vector<std::byte> former;
-  };
-  std::vector<Patch> patches_;
 };
 
 }  // namespace softrnic::replay

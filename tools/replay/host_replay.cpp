@@ -36,6 +36,8 @@ struct Passage {
   std::optional<std::size_t> primed_stretch;
   ResponderPriming priming;
   std::vector<MemoryChange> changes;  // of each step; of no length where it changes nothing
+  // Of each answer's payload: what other requests changed while the READ was under way.
+  std::vector<std::vector<ByteRange>> disputed;
   std::vector<Emitted> emitted;
   std::vector<MemoryMismatch> changed;
   std::uint32_t changed_frame = 0;
@@ -168,6 +170,31 @@ class HostReplay {
                    [](const MemoryChange& change) { return change.length > 0; });
     }
     memory_.set_changes(std::move(changes));
+    for (Passage& passage : passages_) find_disputed(passage);
+  }
+
+  // A responder may execute later requests while the response to a READ is still on its way
+  // (IBTA vol. 1, 10.8.3.3: only a fence orders them). From the READ's first execution to its
+  // response, bytes may have either value.
+  void find_disputed(Passage& passage) const {
+    const auto& steps = passage.course.steps;
+    passage.disputed.resize(passage.conversation->answers.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto use = key_use(*steps[i].request, 0);
+      if (!use || use->access != transport::kRemoteRead) continue;
+      for (const std::size_t k : passage.responses[i]) {
+        const Packet& answer = *passage.conversation->answers[k];
+        const std::int64_t position = passage.course.answer_positions[k];
+        const std::size_t first = execution_of(steps, i, position);
+        const std::uint64_t address =
+            use->address + static_cast<std::uint64_t>(position - steps[i].position) *
+                               passage.conversation->path_mtu;
+        for (ByteRange part : memory_.changed_between(use->key, address, answer.payload.size(),
+                                                      steps[first].request->frame, answer.frame)) {
+          passage.disputed[k].push_back({part.begin - address, part.end - address});
+        }
+      }
+    }
   }
 
   // The host's program is at work when the host sends a request of its own, and when it gets a
@@ -216,7 +243,6 @@ class HostReplay {
     if (auto refusal = prepare_step(passage, user, i)) return refusal;
     ++passage.result.fed;
     collect(passage, i, responder_->feed(*step.request));
-    memory_.undo_patches();
     if (step.fate == Fate::executed) learn(passage, i);
     return std::nullopt;
   }
@@ -300,20 +326,15 @@ class HostReplay {
         const Packet& answer = *passage.conversation->answers[k];
         std::array<std::byte, 8> original;
         const auto part = shown_memory(passage, step, answer, position, use, original);
-        if (part) take(part->first, part->second, answer.frame);
+        if (!part) continue;
+        const auto& [address, bytes] = *part;
+        for (const ByteRange& plain : parts_outside(passage.disputed[k], bytes.size())) {
+          take(address + plain.begin, bytes.subspan(plain.begin, plain.end - plain.begin),
+               answer.frame);
+        }
       }
     };
     once(responses, [&](std::uint64_t address, wire::ByteView bytes, std::uint32_t frame) {
-      // What later requests change may be seen by this READ as it was before or after them.
-      if (use.access == transport::kRemoteRead) {
-        for (const auto& [begin, end] :
-             memory_.changed_between(range, address, bytes.size(), step.request->frame, frame)) {
-          show(passage, range, address, bytes.first(begin - address), frame);
-          memory_.patch(range, begin, bytes.subspan(begin - address, end - begin));
-          bytes = bytes.subspan(end - address);
-          address = end;
-        }
-      }
       show(passage, range, address, bytes, frame);
     });
     once(passage.hints[i], [&](std::uint64_t address, wire::ByteView bytes, std::uint32_t frame) {
@@ -388,7 +409,7 @@ class HostReplay {
     }
     if (result.refusal.empty() || !passage.emitted.empty()) {
       result.comparison = compare_answers(*passage.conversation, passage.course,
-                                          std::move(passage.emitted), damaged);
+                                          std::move(passage.emitted), passage.disputed, damaged);
     }
     add_notes(passage, result);
     result.course = std::move(passage.course);

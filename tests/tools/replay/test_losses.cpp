@@ -11,7 +11,7 @@ using transport::SendOperation;
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 40;
+constexpr std::uint64_t kSeeds = 400;
 
 // Operations drawn from the seed, several at a time.
 std::vector<CapturedFrame> lossy_frames(const PairOptions& options) {
