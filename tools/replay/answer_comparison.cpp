@@ -524,9 +524,24 @@ class Comparer {
       if (sent_before(*step.request, *step_of(e).request)) continue;  // was overtaken
       if (step.position < positions_[e]) return true;
       if (step.position != positions_[e]) continue;
+      if (sent_back(positions_[e], cause_frame(e), step.request->frame)) return true;
       return step.request->at - step_of(e).request->at >= patience_;
     }
     return true;  // never sent again while the capture lasts
+  }
+
+  // Whether another NAK, captured between these frames, made the requester go back to this
+  // position or farther.
+  bool sent_back(std::int64_t position, std::uint32_t after, std::uint32_t before) const {
+    for (std::size_t k = conversation_.answers.size(); k-- > 0;) {
+      const Packet& answer = *conversation_.answers[k];
+      if (answer.frame <= after) return false;
+      if (answer.frame < before && !is_positive(answer) &&
+          course_.answer_positions[k] <= position) {
+        return true;
+      }
+    }
+    return false;
   }
 
   static bool sent_before(const Packet& a, const Packet& b) {

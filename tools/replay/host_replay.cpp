@@ -475,21 +475,29 @@ class HostReplay {
 std::vector<ConversationResult> replay_host(const std::vector<const Conversation*>& conversations,
                                             const std::vector<Packet>& packets,
                                             const std::vector<Packet>& damaged) {
-  std::vector<Reading> readings(conversations.size());
+  std::vector<Reading> readings(conversations.size(), Reading::early);
   const auto run = [&] { return HostReplay(conversations, readings, packets, damaged).run(); };
+  const auto differences = [](const ConversationResult& result) {
+    return result.comparison.differences.size();
+  };
   std::vector<ConversationResult> results = run();
-  bool tried = false;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    readings[i].heed_msn = !results[i].comparison.differences.empty();
-    tried = tried || readings[i].heed_msn;
-  }
-  if (!tried) return results;
-  std::vector<ConversationResult> other = run();
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    readings[i].heed_msn =
-        other[i].comparison.differences.size() < results[i].comparison.differences.size();
-    if (!readings[i].heed_msn) continue;
-    results[i] = std::move(other[i]);
+  for (const Reading reading : {Reading::heed_msn, Reading::late}) {
+    const std::vector<Reading> before = readings;
+    bool open = false;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (differences(results[i]) == 0) continue;
+      readings[i] = reading;
+      open = true;
+    }
+    if (!open) break;
+    std::vector<ConversationResult> others = run();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (differences(others[i]) < differences(results[i])) {
+        results[i] = std::move(others[i]);
+      } else {
+        readings[i] = before[i];
+      }
+    }
   }
   return results;
 }

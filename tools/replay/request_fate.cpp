@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace softrnic::replay {
 namespace {
@@ -33,7 +35,7 @@ bool spans_packets(const wire::OpcodeInfo& opcode) {
 
 class Follower {
  public:
-  Follower(const Conversation& conversation, const Reading& reading)
+  Follower(const Conversation& conversation, Reading reading)
       : conversation_(conversation), reading_(reading) {}
 
   RequestCourse follow() {
@@ -80,6 +82,7 @@ class Follower {
 
   // An answer's position is near what had been requested when it came.
   void place_answers() {
+    std::unordered_set<std::string_view> seen_naks;
     std::size_t next = 0;
     const std::vector<Step>& steps = course_.steps;
     for (const Packet* answer : conversation_.answers) {
@@ -88,7 +91,10 @@ class Follower {
       const Step& near = steps[last];
       course_.answer_positions.push_back(near.position + answer->psn().since(near.request->psn()));
       requested_.push_back(next == 0 ? std::numeric_limits<std::int64_t>::min() : highs_[last]);
-      used_.push_back(false);
+      // One NAK that the network delivered twice tells nothing new.
+      const std::string_view bytes(reinterpret_cast<const char*>(answer->bytes.data()),
+                                   answer->bytes.size());
+      used_.push_back(is_sequence_nak(*answer) && !seen_naks.insert(bytes).second);
       answers_at_[course_.answer_positions.back()].push_back(requested_.size() - 1);
     }
   }
@@ -257,7 +263,7 @@ class Follower {
       const std::int64_t position = course_.answer_positions[k];
       if (proves(k) > step.position) {
         // Proved only after it was sent again: it may have been executed then.
-        if (reading_.heed_msn && answer.frame > limit && msn_denies(i, k)) lost = &answer;
+        if (answer.frame > limit && arrived_later(i, k)) lost = &answer;
         if (lost != nullptr) break;
         return execute(i, &answer);
       }
@@ -282,6 +288,11 @@ class Follower {
       return settle(i, Fate::not_received, lost);
     }
     execute(i, nullptr);
+  }
+
+  bool arrived_later(std::size_t i, std::size_t proof) const {
+    if (reading_ == Reading::early) return false;
+    return reading_ == Reading::late || msn_denies(i, proof);
   }
 
   // Whether an answer before answer `end` shows that step `i` was not executed: one to a duplicate
@@ -483,7 +494,7 @@ std::uint32_t Stretch::completed_at(std::int64_t position) const {
   return after == completed.begin() ? 0 : std::prev(after)->second;
 }
 
-RequestCourse follow_requests(const Conversation& conversation, const Reading& reading) {
+RequestCourse follow_requests(const Conversation& conversation, Reading reading) {
   return Follower(conversation, reading).follow();
 }
 

@@ -65,15 +65,14 @@ struct RequestCourse {
   std::uint32_t not_received = 0;
 };
 
-// Where a capture can be read in two ways.
-struct Reading {
-  // A request that was sent again before it is proved to be executed, and whose execution the MSN
-  // of other answers denies, did not arrive the first time. Not to be relied on where answers
-  // overtook one another.
-  bool heed_msn = false;
+// When a request that was sent again before it is proved to be executed arrived.
+enum class Reading : std::uint8_t {
+  early,     // the first time
+  heed_msn,  // the first time, unless the MSN of other answers denies it
+  late,      // the last time before the proof
 };
 
-RequestCourse follow_requests(const Conversation& conversation, const Reading& reading = {});
+RequestCourse follow_requests(const Conversation& conversation, Reading reading = Reading::early);
 
 // An answer that proves every PSN up to its own: an ACK, a READ or an atomic response.
 bool is_positive(const Packet& answer);
