@@ -11,7 +11,7 @@ using transport::SendOperation;
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 400;
+constexpr std::uint64_t kSeeds = 150;
 
 // Operations drawn from the seed, several at a time.
 std::vector<CapturedFrame> lossy_frames(const PairOptions& options) {
@@ -27,11 +27,13 @@ std::vector<CapturedFrame> lossy_frames(const PairOptions& options) {
       const SendOperation operation = kOperations[random() % std::size(kOperations)];
       const bool atomic =
           operation == SendOperation::compare_swap || operation == SendOperation::fetch_add;
-      // SENDs land in the first half, so that what READs see is told by requests alone.
+      const bool fetches = atomic || operation == SendOperation::rdma_read;
+      // SENDs land in the responder's first half, so that what READs see is told by requests
+      // alone. What is fetched lands where nothing is sent from.
       const std::size_t offset = 32768 + 8 * (random() % 2000);
       const std::size_t size = atomic ? 8 : random() % 5000;
       pair.responder().receive(1, 0, 8192);
-      pair.requester().send(pair.to_responder(operation, offset), atomic ? 0 : random() % 100,
+      pair.requester().send(pair.to_responder(operation, offset), fetches ? 40000 : random() % 100,
                             size);
     }
     pair.settle();
