@@ -111,7 +111,8 @@ class PacketLink final : public Link {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       auto& pieces = pieces_[i];
       std::size_t n = 0;
-      for (const auto& piece : frames[i]->bytes().pieces()) {
+      const wire::ByteChain bytes = frames[i]->bytes();
+      for (const auto& piece : bytes.pieces()) {
         pieces[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};
       }
       messages_[i] = {};

@@ -112,7 +112,8 @@ void append_packet(Bytes& out, const Packet& packet, const wire::ByteChain& fram
   append_le(out, static_cast<std::uint32_t>(stamp));
   append_le(out, static_cast<std::uint32_t>(kept));
   append_le(out, static_cast<std::uint32_t>(frame.size()));
-  for (const auto& piece : frame.slice(0, kept).pieces()) append_bytes(out, piece);
+  const wire::ByteChain part = frame.slice(0, kept);
+  for (const auto& piece : part.pieces()) append_bytes(out, piece);
   pad(out);
   append_le(out, kPacketFlags);
   append_le(out, std::uint16_t{4});

@@ -97,7 +97,8 @@ class TapLink final : public Link {
   ssize_t write_frame(const Frame& frame) {
     iovec pieces[Frame::kMaxSegments];
     int n = 0;
-    for (const auto& piece : frame.bytes().pieces()) {
+    const wire::ByteChain bytes = frame.bytes();
+    for (const auto& piece : bytes.pieces()) {
       pieces[n++] = {const_cast<std::byte*>(piece.data()), piece.size()};
     }
     ssize_t written;

@@ -19,7 +19,7 @@ std::size_t NeighborTable::Hash::operator()(const wire::Gid& gid) const {
 NeighborTable::Lookup NeighborTable::lookup(wire::Instant now, const wire::Gid& address) {
   auto found = entries_.find(address);
   if (found == entries_.end()) {
-    if (entries_.size() >= kMaxEntries) make_room();
+    if (entries_.size() >= kMaxEntries && !make_room()) return {State::failed, {}};
     found = entries_.try_emplace(address).first;
     start(found->second, now);
   }
@@ -70,7 +70,6 @@ void NeighborTable::start(Entry& entry, wire::Instant now) {
   entry.probes_left = kProbes;
   entry.due = now;
   next_due_ = std::min(next_due_, now);
-  ++generation_;
 }
 
 void NeighborTable::set(Entry& entry, const wire::MacAddress& mac) {
@@ -80,17 +79,22 @@ void NeighborTable::set(Entry& entry, const wire::MacAddress& mac) {
   ++generation_;
 }
 
-void NeighborTable::make_room() {
-  // Smaller goes first.
+// What is being resolved stays: it would otherwise begin anew without end.
+bool NeighborTable::make_room() {
   const auto worth = [](const Entries::value_type& item) {
     const Entry& entry = item.second;
-    const int kind = entry.state == State::failed ? 0 : entry.asked_at ? 2 : 1;
+    const int kind = entry.state == State::failed      ? 0
+                     : entry.state == State::resolving ? 3
+                     : entry.asked_at                  ? 2
+                                                       : 1;
     return std::pair(kind, entry.asked_at.value_or(wire::Instant::min()));
   };
-  entries_.erase(
+  const auto least =
       std::min_element(entries_.begin(), entries_.end(),
-                       [&worth](const auto& a, const auto& b) { return worth(a) < worth(b); }));
-  ++generation_;
+                       [&worth](const auto& a, const auto& b) { return worth(a) < worth(b); });
+  if (least->second.state == State::resolving) return false;
+  entries_.erase(least);
+  return true;
 }
 
 void NeighborTable::refresh_due() {

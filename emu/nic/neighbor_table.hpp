@@ -31,7 +31,8 @@ class NeighborTable {
   };
 
   // The state of `address`; an unknown one starts resolving. A full table gives up an entry for
-  // it: a failed one, else one that was never asked for, else the one longest not asked for.
+  // it: a failed one, else one that was never asked for, else the one longest not asked for. One
+  // full of neighbours being resolved takes no more: the new one has failed.
   Lookup lookup(wire::Instant now, const wire::Gid& address);
   // The peer addressed us (ARP request, neighbour solicitation) or the user said so: makes the
   // entry if need be. Peers cannot crowd out what the NIC asked for: a full table ignores it.
@@ -44,7 +45,8 @@ class NeighborTable {
   // The next address to probe at `now`, if one is due; call until empty.
   std::optional<wire::Gid> next_probe(wire::Instant now);
   wire::Instant next_deadline() const { return next_due_; }
-  // Grows with every change of an entry's state, so that whoever waits can look again.
+  // Grows whenever an entry becomes reachable, fails, or changes its MAC address, so that whoever
+  // waits can look again.
   std::uint64_t generation() const { return generation_; }
   std::size_t size() const { return entries_.size(); }
 
@@ -62,7 +64,7 @@ class NeighborTable {
   using Entries = std::unordered_map<wire::Gid, Entry, Hash>;
 
   void start(Entry& entry, wire::Instant now);
-  void make_room();
+  bool make_room();
   void set(Entry& entry, const wire::MacAddress& mac);
   void refresh_due();
 

@@ -101,7 +101,7 @@ class Nic {
 
   // Sends an ICMP or ICMPv6 echo request from our address of the same kind; false when we have
   // none, or the data does not fit the MTU, or the link takes nothing now. Replies arrive at the
-  // callback during turn(): source, identifier, sequence, data.
+  // callback during turn(), which it must not call: source, identifier, sequence, data.
   bool ping(wire::Instant now, const wire::Gid& destination, std::uint16_t identifier,
             std::uint16_t sequence, wire::ByteView data);
   using EchoCallback =

@@ -111,6 +111,16 @@ TEST_CASE("a full table gives up the entry that was longest not asked for") {
   CHECK(table.find(host(2)));
 }
 
+TEST_CASE("a table full of neighbours being resolved refuses a new one and loses none") {
+  NeighborTable table;
+  for (std::uint32_t n = 0; n < NeighborTable::kMaxEntries; ++n) table.lookup(at({}), host(n));
+  CHECK(table.lookup(at({}), host(NeighborTable::kMaxEntries)).state == State::failed);
+  CHECK(table.size() == NeighborTable::kMaxEntries);
+  std::size_t probes = 0;
+  while (table.next_probe(at({}))) ++probes;
+  CHECK(probes == NeighborTable::kMaxEntries);
+}
+
 TEST_CASE("every resolving neighbour gets its probes") {
   NeighborTable table;
   constexpr std::uint32_t kHosts = 100;
