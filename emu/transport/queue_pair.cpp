@@ -164,7 +164,8 @@ void QueuePair::enter_error_if_failed() {
   if (state_ == QueuePairState::error || (!requester_->failed() && !responder_->failed())) return;
   state_ = QueuePairState::error;
   requester_->flush();
-  responder_->flush(true);
+  // A NAK that says why still leaves; answers of a healthy responder do not.
+  responder_->flush(responder_->failed());
 }
 
 }  // namespace softrnic::transport

@@ -73,8 +73,8 @@ class QueuePair {
   std::uint32_t send_queue_depth() const;
   std::uint32_t receive_queue_depth() const;
 
-  // For a peer that answers from a capture: the responder's MSN and whether a NAK is pending are
-  // protocol state a caller may prime before the first packet.
+  // For a peer that stands in for another, from a capture: messages the responder is to have
+  // completed before the first packet.
   void prime_msn(std::uint32_t msn);
 
  private:

@@ -91,13 +91,19 @@ void RcRequester::begin() {
     entry.failure = CompletionStatus::local_qp_operation_error;
     return;
   }
+  const std::uint32_t packets =
+      entry.is_atomic() ? 1 : packets_of(entry.length, attributes_.path_mtu);
+  if (entry.is_read() && packets > kMaxReadPackets) {
+    entry.failure = CompletionStatus::local_length_error;
+    return;
+  }
   const MemoryFault fault =
       context_.memory.check_local(context_.domain, entry.request.sges, entry.wants_response());
   if (fault != MemoryFault::none) {
     entry.failure = CompletionStatus::local_protection_error;
     return;
   }
-  entry.packets = entry.is_atomic() ? 1 : packets_of(entry.length, attributes_.path_mtu);
+  entry.packets = packets;
   next_psn_ = entry.end_psn();
 }
 

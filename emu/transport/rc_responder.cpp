@@ -15,9 +15,9 @@ using wire::Syndrome;
 
 namespace {
 
-// Answers that may wait at once beside the READs and atomics: acknowledgements coalesce, so
-// between any two others there is at most one, and one NAK ends the queue.
-constexpr std::uint32_t kAnswersPerResource = 4;
+// Size of the ring of answers, for each READ or atomic that may be outstanding: its first answer, a
+// replay, and acknowledgements between them.
+constexpr std::uint32_t kAnswersPerResource = 6;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void RcResponder::start() {
   msn_ = 0;
   const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
   resources_.assign(depth, Resource{});
-  answers_.assign(std::size_t{depth} * kAnswersPerResource + 2, Answer{});
+  answers_.assign(std::size_t{depth} * kAnswersPerResource + 8, Answer{});
 }
 
 void RcResponder::reset() {
@@ -84,34 +84,45 @@ void RcResponder::on_duplicate(const InboundPacket& packet) {
     case wire::Operation::send:
     case wire::Operation::write:
       return answer_acknowledge();
-    case wire::Operation::read_request: {
-      // The duplicate may ask for the tail only, from a missing response on.
-      const Resource* resource = find_resource(psn, true);
-      const wire::Reth& reth = packet.headers.reth;
-      if (resource == nullptr || !may_replay()) return;
-      const std::uint64_t offset =
-          static_cast<std::uint64_t>(psn.since(resource->first_psn)) * attributes_.path_mtu;
-      const bool same = reth.remote_key == resource->remote_key &&
-                        reth.virtual_address == resource->address + offset &&
-                        offset <= resource->length && reth.dma_length <= resource->length - offset;
-      if (same) answer_read(psn, reth, true);
-      return;
-    }
+    case wire::Operation::read_request:
+      return on_duplicate_read(psn, packet.headers.reth);
     case wire::Operation::compare_swap:
     case wire::Operation::fetch_add: {
       const Resource* resource = find_resource(psn, false);
-      if (resource == nullptr || !may_replay()) return;
+      if (resource == nullptr || !may_replay() || find_unsent(psn) != nullptr) return;
       push_answer({.kind = Answer::Kind::atomic,
                    .replay = true,
                    .syndrome = Syndrome::ack(),
                    .psn = psn,
                    .msn = msn_,
+                   .packets = 1,
                    .original = resource->original});
       return;
     }
     default:
       return;
   }
+}
+
+// The duplicate may ask for the tail only, from a missing response on. An answer still on its way
+// out is taken up again from there: the peer must drop the rest of it anyway.
+void RcResponder::on_duplicate_read(Psn psn, const wire::Reth& reth) {
+  const Resource* resource = find_resource(psn, true);
+  if (resource == nullptr) return;
+  const std::uint64_t offset =
+      static_cast<std::uint64_t>(psn.since(resource->first_psn)) * attributes_.path_mtu;
+  const bool same = reth.remote_key == resource->remote_key &&
+                    reth.virtual_address == resource->address + offset &&
+                    offset <= resource->length && reth.dma_length <= resource->length - offset;
+  if (!same) return;
+  const Psn end = psn + packets_of(reth.dma_length, attributes_.path_mtu);
+  Answer* unsent = find_unsent(psn);
+  if (unsent != nullptr && end == unsent->psn + unsent->packets) {
+    unsent->next_packet =
+        std::min(unsent->next_packet, static_cast<std::uint32_t>(psn.since(unsent->psn)));
+    return;
+  }
+  if (may_replay()) answer_read(psn, reth, true);
 }
 
 // A SEND takes a receive with its first packet; a WRITE with immediate with its last (9.7.5.2.8).
@@ -152,8 +163,10 @@ void RcResponder::execute_send(const InboundPacket& packet) {
   }
   message_.advance(packet.payload.size());
   if (packet.opcode.ends_message()) {
-    failed_ = !complete_receive(context_, receives_, packet, CompletionOperation::receive,
-                                message_.offset());
+    const bool delivered = complete_receive(context_, receives_, packet,
+                                            CompletionOperation::receive, message_.offset());
+    // Nobody got the message: it must not be acknowledged.
+    if (!delivered) return answer_fatal(NakCode::remote_operational_error);
   }
   finish_packet(packet);
 }
@@ -178,9 +191,10 @@ void RcResponder::execute_write(const InboundPacket& packet) {
   if (packet.opcode.ends_message()) {
     ++context_.counters.rx_write_requests;
     if (packet.opcode.has(wire::kImmDt)) {
-      failed_ = !complete_receive(context_, receives_, packet,
-                                  CompletionOperation::receive_rdma_with_immediate,
-                                  message_.write_length());
+      const bool delivered = complete_receive(context_, receives_, packet,
+                                              CompletionOperation::receive_rdma_with_immediate,
+                                              message_.write_length());
+      if (!delivered) return answer_fatal(NakCode::remote_operational_error);
     }
   }
   finish_packet(packet);
@@ -199,14 +213,15 @@ void RcResponder::finish_packet(const InboundPacket& packet) {
 
 void RcResponder::execute_read(const InboundPacket& packet) {
   const wire::Reth& reth = packet.headers.reth;
+  const std::uint32_t packets = packets_of(reth.dma_length, attributes_.path_mtu);
   if (!grants(kRemoteRead) || reth.dma_length > kMaxMessage || resources_exhausted()) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.check_remote(
       context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  if (packets > kMaxReadPackets) return answer_fatal(NakCode::invalid_request);
   ++context_.counters.rx_read_requests;
-  const std::uint32_t packets = packets_of(reth.dma_length, attributes_.path_mtu);
   keep_resource({.is_read = true,
                  .first_psn = expected_psn_,
                  .packets = packets,
@@ -239,6 +254,7 @@ void RcResponder::execute_atomic(const InboundPacket& packet) {
                .syndrome = Syndrome::ack(),
                .psn = expected_psn_,
                .msn = msn_,
+               .packets = 1,
                .original = original});
   ++expected_psn_;
 }
@@ -302,14 +318,16 @@ void RcResponder::answer_read(Psn psn, const wire::Reth& reth, bool replay) {
 }
 
 void RcResponder::push_answer(const Answer& answer) {
-  if (answers_size_ == answers_.size()) {
-    // Only repeated duplicates and NAKs can fill the ring; the peer will repeat itself.
-    if (answer.kind == Answer::Kind::acknowledge && answer.syndrome.is_nak() &&
-        answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error)) {
-      answers_size_ = 0;  // the NAK that ends the connection matters more than all before it
-    } else {
-      return;
-    }
+  const bool response = answer.kind != Answer::Kind::acknowledge;
+  const bool fatal =
+      answer.syndrome.is_nak() && answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error);
+  // What can be asked for without end, acknowledgements, NAKs for gaps and replays, leaves room for
+  // every first answer and for the NAK that ends the connection.
+  const bool has_place = (response && !answer.replay) || fatal;
+  const std::size_t kept_free = has_place ? 0 : resources_.size() + 1;
+  if (answers_size_ + kept_free >= answers_.size()) {
+    if (!fatal) return;  // the peer will repeat itself
+    answers_size_ = 0;   // this NAK matters more than all before it
   }
   answers_[(answers_head_ + answers_size_) % answers_.size()] = answer;
   ++answers_size_;
@@ -318,6 +336,17 @@ void RcResponder::push_answer(const Answer& answer) {
 RcResponder::Answer* RcResponder::last_answer() {
   if (answers_size_ == 0) return nullptr;
   return &answers_[(answers_head_ + answers_size_ - 1) % answers_.size()];
+}
+
+// The answer to a READ or atomic, not yet sent in full, whose PSNs hold `psn`.
+RcResponder::Answer* RcResponder::find_unsent(Psn psn) {
+  for (std::uint32_t i = 0; i < answers_size_; ++i) {
+    Answer& answer = answers_[(answers_head_ + i) % answers_.size()];
+    if (answer.kind == Answer::Kind::acknowledge) continue;
+    const std::int32_t offset = psn.since(answer.psn);
+    if (offset >= 0 && offset < static_cast<std::int32_t>(answer.packets)) return &answer;
+  }
+  return nullptr;
 }
 
 std::uint32_t RcResponder::responses_waiting(bool replay) const {

@@ -61,6 +61,7 @@ class RcResponder final : public Responder {
 
   // --- checks, in the standard's order (9.7.4.1) ---
   void on_duplicate(const InboundPacket& packet);
+  void on_duplicate_read(wire::Psn psn, const wire::Reth& reth);
   void on_gap();
   bool needs_receive(const wire::OpcodeInfo& opcode) const;
 
@@ -81,6 +82,7 @@ class RcResponder final : public Responder {
   void answer_read(wire::Psn psn, const wire::Reth& reth, bool replay);
   void push_answer(const Answer& answer);
   Answer* last_answer();
+  Answer* find_unsent(wire::Psn psn);
   // READs and atomics not yet answered in full, first answers or replays.
   std::uint32_t responses_waiting(bool replay) const;
   bool may_replay() const;

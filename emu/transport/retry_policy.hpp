@@ -47,6 +47,11 @@ inline constexpr std::uint32_t kAckRequestInterval = 32;
 // the 2^23 that the receiver can tell ahead from behind (9.7.2).
 inline constexpr std::int32_t kMaxPsnsInFlight = 1 << 22;
 
+// Longest READ, in response packets: with all that may be in flight before it, it stays within what
+// the receiver can tell ahead from behind. Only a READ of more than 1 GiB at a path MTU of 256 is
+// longer.
+inline constexpr std::uint32_t kMaxReadPackets = 1u << 22;
+
 // Longest message (IBTA vol. 1, 9.2.8 by way of RETH: 2^31 bytes).
 inline constexpr std::uint64_t kMaxMessage = std::uint64_t{1} << 31;
 
