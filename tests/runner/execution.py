@@ -4,6 +4,22 @@
 import os
 import signal
 import subprocess
+import threading
+
+
+_running = set()  # programs started and not yet ended
+_interrupted = threading.Event()
+
+
+class Interrupted(Exception):
+    """The run is being broken off: nothing more is started."""
+
+
+def interrupt():
+    """Ends every running program; whoever waits for one then finds it gone."""
+    _interrupted.set()
+    for process in list(_running):
+        _signal_group(process, signal.SIGTERM)
 
 
 def end_group(process, patience=10):
@@ -16,6 +32,7 @@ def end_group(process, patience=10):
             pass
     _signal_group(process, signal.SIGKILL)
     process.wait()
+    _running.discard(process)
 
 
 def _signal_group(process, number):
@@ -26,7 +43,13 @@ def _signal_group(process, number):
 
 
 def start(command, **arguments):
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **arguments)
+    """Starts a program as the leader of a group of its own; end it with end_group()."""
+    if _interrupted.is_set():
+        raise Interrupted
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True,
+                               **arguments)
+    _running.add(process)
+    return process
 
 
 def status_text(status):

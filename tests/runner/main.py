@@ -3,11 +3,13 @@
 
 import argparse
 import os
+import signal
 import sys
 import time
 
 import anything
 import build
+import execution
 import fuzz
 import programs
 import tidy
@@ -163,9 +165,16 @@ def main(arguments):
     return run.results.close()
 
 
+def interrupted(*_):
+    execution.interrupt()
+    raise KeyboardInterrupt
+
+
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
     try:
         sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, execution.Interrupted):
         print("tests/run: interrupted", file=sys.stderr)
         sys.exit(130)
