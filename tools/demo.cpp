@@ -56,8 +56,9 @@ bool parse_options(int argc, char** argv, Options& options) {
                   if (!no_faults) options.stage.faults.push_back(parse_fault(text));
                 });
   line.flag("json", options.json, "print one JSON object instead of text");
-  line.text("write,w", "FILE", options.stage.capture_path,
-            "write every frame, and every fault as a comment, to this pcapng file");
+  line.option(
+      "write,w", "FILE", "write every frame, and every fault as a comment, to this pcapng file",
+      [&](const std::string& text) { options.stage.capture_path = parse_capture_path(text); });
   if (!line.parse(argc, argv)) return false;
   if (options.stage.faults.empty() && !no_faults)
     options.stage.faults.push_back(parse_fault(kDefaultFault));
@@ -76,7 +77,11 @@ int run_demo(int argc, char** argv) {
   } else {
     print_text(options.stage, play);
   }
-  return play.succeeded() ? kSuccess : kFailure;
+  if (!play.succeeded()) {
+    const Outcome& last = play.outcomes().back();
+    fail("step {}, {}, failed: {}", play.outcomes().size(), last.operation, last.result);
+  }
+  return kSuccess;
 }
 
 }  // namespace softrnic::tools

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <sstream>
 
 #include "command_line.hpp"
 #include "failure.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 constexpr std::uint32_t kLeastLinkMtu = 576;
 constexpr std::uint32_t kMostLinkMtu = 9216;
+// A fault script has some hundred rules at most; what is larger is another file.
+constexpr std::size_t kMostScriptBytes = 1 << 20;
 constexpr std::uint16_t kMostVlanId = 4094;  // 4095 is reserved (IEEE 802.1Q, 9.6)
 
 std::string without_comment(std::string line) {
@@ -68,6 +71,11 @@ fabric::FaultRule parse_fault(const std::string& text) {
   return *rule;
 }
 
+std::string parse_capture_path(const std::string& text) {
+  if (text.empty()) fail_usage("--write '': name a file, such as demo.pcapng");
+  return text;
+}
+
 std::uint32_t parse_path_mtu(const std::string& text) {
   const auto mtu = parse_number(text);
   for (const std::uint32_t allowed : {256u, 512u, 1024u, 2048u, 4096u}) {
@@ -86,16 +94,24 @@ wire::Service parse_service(const std::string& text) {
 std::vector<fabric::FaultRule> read_fault_script(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail_usage("--script {}: {}", path, std::strerror(errno));
+  // At most one byte more than is allowed, however long the file or its lines are.
+  std::string text(kMostScriptBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) fail_usage("--script {}: cannot be read; name a file", path);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostScriptBytes) {
+    fail_usage("--script {}: more than {} bytes; is it a fault script?", path, kMostScriptBytes);
+  }
+  std::istringstream lines(text);
   std::vector<fabric::FaultRule> rules;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; std::getline(lines, line); ++number) {
     line = without_comment(std::move(line));
     if (line.empty()) continue;
     auto rule = fabric::FaultRule::parse(line);
     if (!rule) fail_usage("--script {}, line {}: {}", path, number, rule.error());
     rules.push_back(*rule);
   }
-  if (file.bad()) fail_usage("--script {}: {}", path, std::strerror(errno));
   return rules;
 }
 
@@ -106,6 +122,11 @@ std::uint64_t draw_seed() {
 }
 
 void DeviceOptions::add_to(CommandLine& command_line) {
+  add_identity_to(command_line);
+  add_traffic_to(command_line);
+}
+
+void DeviceOptions::add_identity_to(CommandLine& command_line) {
   command_line.heading("The emulated NIC");
   command_line.text("link", "LINK", link,
                     "where its frames go: tap:NAME (a tap interface, made if it is not there), "
@@ -121,11 +142,21 @@ void DeviceOptions::add_to(CommandLine& command_line) {
                       [this](const std::string& text) { mac = parse_mac_address(text); });
   command_line.option("vlan", "ID[:PRIO]", "tag its frames with this VLAN",
                       [this](const std::string& text) { vlan = parse_vlan(text); });
+  add_seed_to(command_line);
+}
+
+void DeviceOptions::add_traffic_to(CommandLine& command_line) {
   command_line.repeated(
       "fault", "RULE",
       "injure its traffic: 'drop 5%', 'tx drop 3rd WRITE MIDDLE', 'corrupt icrc "
       "every 100th', ...; may be given several times, the first that applies acts",
       [this](const std::string& text) { faults.push_back(parse_fault(text)); });
+  command_line.option("write,w", "FILE",
+                      "write every frame, and every fault as a comment, to this pcapng file",
+                      [this](const std::string& text) { capture_path = parse_capture_path(text); });
+}
+
+void DeviceOptions::add_seed_to(CommandLine& command_line) {
   command_line.option("seed", "N", "source of every random choice (default: drawn, and printed)",
                       [this](const std::string& text) {
                         const auto number = parse_number(text);
@@ -135,8 +166,6 @@ void DeviceOptions::add_to(CommandLine& command_line) {
                         seed = *number;
                         seed_given = true;
                       });
-  command_line.text("write,w", "FILE", capture_path,
-                    "write every frame, and every fault as a comment, to this pcapng file");
 }
 
 void DeviceOptions::complete() {

@@ -30,8 +30,15 @@ struct DeviceOptions {
 
   // Adds the options to `command_line`, under their own heading.
   void add_to(CommandLine& command_line);
+  // Only what the NIC is: link, addresses, MAC, VLAN, seed.
+  void add_identity_to(CommandLine& command_line);
   // After parse(): draws what was not given.
   void complete();
+
+ private:
+  void add_seed_to(CommandLine& command_line);
+  // What becomes of its frames: faults, capture.
+  void add_traffic_to(CommandLine& command_line);
 };
 
 // Each throws a Failure that names the option and shows a right value.
@@ -39,6 +46,7 @@ nic::InterfaceAddress parse_interface_address(const std::string& text);
 wire::MacAddress parse_mac_address(const std::string& text);
 wire::VlanTag parse_vlan(const std::string& text);  // "100" or "100:3"
 fabric::FaultRule parse_fault(const std::string& text);
+std::string parse_capture_path(const std::string& text);
 std::uint32_t parse_path_mtu(const std::string& text);
 wire::Service parse_service(const std::string& text);  // "rc", "uc", "ud"
 // A fault script: one rule a line; "#" begins a comment.

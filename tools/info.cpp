@@ -34,7 +34,7 @@ bool parse_options(int argc, char** argv, Options& options) {
                    "  softrnic info\n"
                    "  softrnic info --link tap:rnic0 --ip 10.77.0.9/24 --ip fd00:77::9/64\n");
   line.flag("json", options.json, "print one JSON object instead of text");
-  options.device.add_to(line);
+  options.device.add_identity_to(line);
   if (!line.parse(argc, argv)) return false;
   options.device.complete();
   return true;

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 #include <net/if.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "link/link.hpp"
 #include "link/network_interface.hpp"
@@ -29,8 +32,19 @@ std::string find_ethernet() {
   return found;
 }
 
+// A packet socket of no protocol: it shows the right to have one, and receives nothing.
+bool lacks_packet_right() {
+  const int descriptor = ::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return errno == EPERM || errno == EACCES;
+  ::close(descriptor);
+  return false;
+}
+
 LinkProbe try_on(const std::string& kind, const std::string& interface) {
   if (!interface.empty()) return try_to_open(kind, interface);
+  if (kind == "packet" && lacks_packet_right()) {
+    return {kind, false, "CAP_NET_RAW is missing: run as root, or inside `unshare -Urn`"};
+  }
   return {kind, false, "not tried: there is no Ethernet interface to try it on"};
 }
 

@@ -19,6 +19,7 @@
 
 #include "failure.hpp"
 #include "interruption.hpp"
+#include "vanished_link.hpp"
 
 namespace softrnic::tools {
 
@@ -27,8 +28,6 @@ namespace {
 constexpr std::string_view kDone{"done\0", 5};
 // How often a connection attempt is looked at; the NIC is turned in between.
 constexpr wire::Duration kConnectCheck = std::chrono::milliseconds(2);
-// After it is connected, a side that says nothing for so long is not a ping-pong.
-constexpr wire::Duration kAnswerTime = std::chrono::seconds(30);
 
 std::optional<std::uint32_t> parse_hex(std::string_view text) {
   std::uint32_t value = 0;
@@ -46,6 +45,10 @@ std::string_view next_part(std::string_view& text) {
 
 void set_non_blocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+wire::Instant deadline_after(wire::Duration limit) {
+  return limit == kNoLimit ? wire::kNever : nic::real_now() + limit;
 }
 
 bool ready(int descriptor, short events) {
@@ -66,14 +69,14 @@ void wait_readable(nic::Nic& nic, int descriptor, wire::Instant deadline, const 
     return ready(descriptor, POLLIN);
   };
   if (loop.run_until(done, deadline)) return;
+  require_link(nic);
   if (interrupted()) fail("interrupted while waiting for {}", what);
-  fail("{} did not come: is the other side a pingpong of the same kind?", what);
+  fail("{} did not come in time: is the other side a pingpong of the same kind?", what);
 }
 
 // Reads exactly `size` bytes.
 std::string read_text(nic::Nic& nic, const Socket& socket, std::size_t size, const char* what,
-                      const Meanwhile& meanwhile) {
-  const wire::Instant deadline = nic::real_now() + kAnswerTime;
+                      wire::Instant deadline, const Meanwhile& meanwhile) {
   std::string text(size, '\0');
   std::size_t done = 0;
   while (done < size) {
@@ -101,9 +104,10 @@ void write_address(const Socket& socket, const EndpointAddress& address) {
   write_text(socket, message);
 }
 
-EndpointAddress read_address(nic::Nic& nic, const Socket& socket, const Meanwhile& meanwhile) {
+EndpointAddress read_address(nic::Nic& nic, const Socket& socket, wire::Instant deadline,
+                             const Meanwhile& meanwhile) {
   const std::string text =
-      read_text(nic, socket, kMessageSize, "the address of the other side", meanwhile);
+      read_text(nic, socket, kMessageSize, "the address of the other side", deadline, meanwhile);
   const auto address = parse_message(std::string_view(text).substr(0, text.find('\0')));
   if (!address) fail("the other side sent no pingpong address but {:?}", text.c_str());
   return *address;
@@ -122,7 +126,7 @@ AddressList look_up(const std::string& host, std::uint16_t port) {
 }
 
 // 0 or an errno; -1 when interrupted.
-int connect_turning(nic::Nic& nic, int descriptor, const addrinfo& to) {
+int connect_turning(nic::Nic& nic, int descriptor, const addrinfo& to, wire::Instant deadline) {
   set_non_blocking(descriptor);
   if (::connect(descriptor, to.ai_addr, to.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -131,6 +135,8 @@ int connect_turning(nic::Nic& nic, int descriptor, const addrinfo& to) {
   while (!ready(descriptor, POLLOUT)) {
     loop.run_until([] { return false; }, nic::real_now() + kConnectCheck);
     if (interrupted()) return -1;
+    require_link(nic);
+    if (nic::real_now() >= deadline) return ETIMEDOUT;
   }
   int error = 0;
   socklen_t size = sizeof error;
@@ -138,7 +144,8 @@ int connect_turning(nic::Nic& nic, int descriptor, const addrinfo& to) {
   return error;
 }
 
-Socket connect_to(nic::Nic& nic, const std::string& host, std::uint16_t port) {
+Socket connect_to(nic::Nic& nic, const std::string& host, std::uint16_t port,
+                  wire::Instant deadline) {
   const AddressList list = look_up(host, port);
   int error = 0;
   for (const addrinfo* to = list.get(); to != nullptr; to = to->ai_next) {
@@ -147,7 +154,7 @@ Socket connect_to(nic::Nic& nic, const std::string& host, std::uint16_t port) {
       error = errno;
       continue;
     }
-    error = connect_turning(nic, socket.get(), *to);
+    error = connect_turning(nic, socket.get(), *to, deadline);
     if (error == 0) return socket;
     if (error < 0) fail("interrupted while connecting to {}", host);
   }
@@ -254,21 +261,23 @@ Socket accept_client(nic::Nic& nic, const Socket& listener) {
 }
 
 EndpointAddress exchange_as_server(nic::Nic& nic, const Socket& client,
-                                   const EndpointAddress& local,
+                                   const EndpointAddress& local, wire::Duration limit,
                                    const std::function<void(const EndpointAddress&)>& connect,
                                    const std::function<void()>& meanwhile) {
-  const EndpointAddress remote = read_address(nic, client, meanwhile);
+  const wire::Instant deadline = deadline_after(limit);
+  const EndpointAddress remote = read_address(nic, client, deadline, meanwhile);
   connect(remote);
   write_address(client, local);
-  read_text(nic, client, kDone.size(), "\"done\"", meanwhile);
+  read_text(nic, client, kDone.size(), "\"done\"", deadline, meanwhile);
   return remote;
 }
 
 EndpointAddress exchange_as_client(nic::Nic& nic, const std::string& host, std::uint16_t port,
-                                   const EndpointAddress& local) {
-  const Socket server = connect_to(nic, host, port);
+                                   const EndpointAddress& local, wire::Duration limit) {
+  const wire::Instant deadline = deadline_after(limit);
+  const Socket server = connect_to(nic, host, port, deadline);
   write_address(server, local);
-  const EndpointAddress remote = read_address(nic, server, {});
+  const EndpointAddress remote = read_address(nic, server, deadline, {});
   write_text(server, kDone);
   return remote;
 }

@@ -57,19 +57,23 @@ class Socket {
 Socket listen_on(std::uint16_t port);
 
 // The functions below turn the NIC while they wait, so that it answers ARP and pings; they throw a
-// Failure when the other side breaks off, talks nonsense or Ctrl-C comes.
+// Failure when the other side breaks off, talks nonsense or lets `limit` (kNoLimit: none) go by,
+// and when Ctrl-C comes.
+inline constexpr wire::Duration kNoLimit = wire::Duration::max();
 
 // Waits until a client has come.
 Socket accept_client(nic::Nic& nic, const Socket& listener);
 
 // Learns the client's address, calls `connect` (which readies the local queue pair), then answers
-// and waits for "done". `meanwhile` is called after each turn of the NIC, if it is given.
+// and waits for "done", all within `limit`. `meanwhile` is called after each turn of the NIC, if it
+// is given.
 EndpointAddress exchange_as_server(nic::Nic& nic, const Socket& client,
-                                   const EndpointAddress& local,
+                                   const EndpointAddress& local, wire::Duration limit,
                                    const std::function<void(const EndpointAddress&)>& connect,
                                    const std::function<void()>& meanwhile = {});
 
+// Connects, tells its address and learns the server's, all within `limit`.
 EndpointAddress exchange_as_client(nic::Nic& nic, const std::string& host, std::uint16_t port,
-                                   const EndpointAddress& local);
+                                   const EndpointAddress& local, wire::Duration limit);
 
 }  // namespace softrnic::tools

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <deque>
 #include <fstream>
 #include <memory>
@@ -26,6 +28,7 @@
 #include "payload_pattern.hpp"
 #include "peer_queue_pair.hpp"
 #include "subcommands.hpp"
+#include "vanished_link.hpp"
 
 namespace softrnic::tools {
 
@@ -35,6 +38,12 @@ using Json = nlohmann::ordered_json;
 
 // Queue pairs of clients that came over TCP; the oldest goes when one more comes.
 constexpr std::size_t kMostClients = 256;
+// A client is served alone, so a silent one must not keep the next from its turn.
+constexpr wire::Duration kClientTime = std::chrono::seconds(5);
+// Receive buffers of all queue pairs together; the kernel backs what is used of them.
+constexpr std::uint64_t kMostReceiveMemory = std::uint64_t{64} << 30;
+constexpr std::uint32_t kFirstQpn = 2;  // 0 and 1 are for management (IBTA vol. 1, 3.5.1)
+constexpr std::uint32_t kLastQpn = 0xfffffe;
 
 struct Options {
   DeviceOptions device;
@@ -64,6 +73,7 @@ struct Options {
 };
 
 std::uint32_t parse_access(const std::string& text) {
+  if (text == "none") return 0;
   std::uint32_t access = 0;
   std::istringstream words(text);
   std::string word;
@@ -74,16 +84,26 @@ std::uint32_t parse_access(const std::string& text) {
       access |= transport::kRemoteWrite;
     } else if (word == "atomic") {
       access |= transport::kRemoteAtomic;
-    } else if (word != "none") {
-      fail_usage("--access {}: '{}' is none of read, write, atomic, none", text, word);
+    } else {
+      fail_usage("--access {}: '{}' is none of read, write, atomic; or give none, alone", text,
+                 word);
     }
   }
+  if (access == 0) fail_usage("--access '{}': give some of read,write,atomic, or none", text);
   return access;
 }
 
 std::uint32_t parse_24_bits(const char* option, const std::string& text) {
   const auto number = parse_number(text);
   if (!number || *number > 0xffffff) fail_usage("{} {}: must be from 0 to 0xffffff", option, text);
+  return static_cast<std::uint32_t>(*number);
+}
+
+std::uint32_t parse_own_qpn(const std::string& text) {
+  const auto number = parse_number(text);
+  if (!number || *number < kFirstQpn || *number > kLastQpn) {
+    fail_usage("--qpn {}: must be from {} to {:#x}", text, kFirstQpn, kLastQpn);
+  }
   return static_cast<std::uint32_t>(*number);
 }
 
@@ -118,7 +138,7 @@ void add_options(CommandLine& line, Options& options) {
   line.text("save", "FILE", options.save_path, "write the memory to this file at the end");
   line.number("qps", "N", options.queue_pairs, 1, kMostQueuePairs, "queue pairs (default 1)");
   line.option("qpn", "QPN", "number of the (first) queue pair (default: the NIC's choice)",
-              [&](const std::string& text) { queue_pair.qpn = parse_24_bits("--qpn", text); });
+              [&](const std::string& text) { queue_pair.qpn = parse_own_qpn(text); });
   line.option("psn", "PSN", "first PSN it sends (default: drawn from the seed)",
               [&](const std::string& text) { queue_pair.psn = parse_24_bits("--psn", text); });
   line.option("mtu,m", "BYTES", "path MTU (default 1024; ud: the link's)",
@@ -160,6 +180,33 @@ void add_options(CommandLine& line, Options& options) {
               "queue pair of its own");
 }
 
+// What is right by itself and not together.
+void check_together(const Options& options) {
+  const PeerQueuePairOptions& queue_pair = options.queue_pair;
+  if (options.remote_qpn.has_value() != options.remote_gid.has_value()) {
+    fail_usage("--remote-qpn and --remote-gid belong together");
+  }
+  if (options.remote_qpn && options.listens()) {
+    fail_usage("--listen and --remote-qpn exclude each other");
+  }
+  if (queue_pair.service == wire::Service::unreliable_datagram && options.remote_qpn) {
+    fail_usage("--remote-qpn and --remote-gid: UD needs no other side; leave them out");
+  }
+  if (queue_pair.qpn && options.queue_pairs - 1 > kLastQpn - *queue_pair.qpn) {
+    fail_usage("--qpn {:#x} with --qps {}: the last one would be above {:#x}; give a smaller --qpn",
+               *queue_pair.qpn, options.queue_pairs, kLastQpn);
+  }
+  const std::uint64_t wanted = std::uint64_t{queue_pair.message_size} * queue_pair.receives;
+  if (wanted > kMostReceiveMemory / options.queue_pairs) {
+    fail_usage(
+        "--message-size {} times --rx-depth {}{}: more than {} GiB of receive buffers; "
+        "give less of either",
+        queue_pair.message_size, queue_pair.receives,
+        options.queue_pairs > 1 ? fmt::format(" times --qps {}", options.queue_pairs) : "",
+        kMostReceiveMemory >> 30);
+  }
+}
+
 bool parse_options(int argc, char** argv, Options& options) {
   CommandLine line(
       "peer", "Usage: softrnic peer --link LINK --ip ADDR/LEN [OPTIONS]",
@@ -180,14 +227,16 @@ bool parse_options(int argc, char** argv, Options& options) {
   options.queue_pair.service = parse_service(options.service_name);
   options.region_access = parse_access(options.access);
   options.queue_pair.echo = !options.no_echo;
-  if (options.remote_qpn.has_value() != options.remote_gid.has_value()) {
-    fail_usage("--remote-qpn and --remote-gid belong together");
-  }
-  if (options.remote_qpn && options.listens()) {
-    fail_usage("--listen and --remote-qpn exclude each other");
-  }
+  check_together(options);
   options.device.complete();
   return true;
+}
+
+// What cannot be written at the end is better known before the run. What the file holds stays.
+void check_save_path(const std::string& path) {
+  if (path.empty()) return;
+  const std::ofstream file(path, std::ios::binary | std::ios::app);
+  if (!file) fail("--save {}: {}; name a file you may write", path, std::strerror(errno));
 }
 
 // One line of standard input: JSON, the text of the TCP exchange, or "QPN PSN GID".
@@ -326,9 +375,11 @@ void Peer::make_region() {
   region_ = Buffer(options_.region_size);
   if (!options_.load_path.empty()) {
     std::ifstream file(options_.load_path, std::ios::binary);
-    if (!file) fail("--load {}: cannot be read", options_.load_path);
+    if (!file) fail("--load {}: {}", options_.load_path, std::strerror(errno));
     file.read(reinterpret_cast<char*>(region_.data()),
               static_cast<std::streamsize>(region_.size()));
+    // A directory can be opened, and not read.
+    if (file.bad()) fail("--load {}: cannot be read; name a file", options_.load_path);
   }
   const auto keys = nic_.memory().add({.domain = domain_,
                                        .base = region_.data(),
@@ -347,8 +398,8 @@ PeerQueuePair& Peer::add_queue_pair() {
       queue_pair.psn ? *queue_pair.psn
                      : static_cast<std::uint32_t>(mix_key(options_.device.seed, 64 + made_)) &
                            wire::Psn::kMask;
-  ++made_;
   queue_pairs_.push_back(std::make_unique<PeerQueuePair>(nic_, domain_, queue_pair, psn));
+  ++made_;
   return *queue_pairs_.back();
 }
 
@@ -419,7 +470,7 @@ void Peer::serve_client(const Socket& client) {
   PeerQueuePair& queue_pair = add_queue_pair();
   const bool datagram = options_.queue_pair.service == wire::Service::unreliable_datagram;
   exchange_as_server(
-      nic_, client, queue_pair.local(),
+      nic_, client, queue_pair.local(), kClientTime,
       [&](const EndpointAddress& remote) {
         if (!datagram) connect(queue_pair, remote);
       },
@@ -431,10 +482,14 @@ void Peer::serve_clients() {
   while (true) {
     const Socket client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!client.valid()) return;
+    const std::size_t made = made_;
     try {
       serve_client(client);
     } catch (const Failure& failure) {
-      queue_pairs_.pop_back();
+      if (interrupted()) return;
+      require_link(nic_);
+      // The queue pair itself may be what could not be made.
+      if (made_ != made && !queue_pairs_.empty()) queue_pairs_.pop_back();
       print_event({{"event", "client_failed"}, {"reason", failure.what()}},
                   fmt::format("  a client failed: {}", failure.what()));
     }
@@ -487,6 +542,7 @@ void Peer::run() {
     if (wants_input()) loop.watch(STDIN_FILENO);
     input_was_open_ = input_.open();
     loop.run_until([this] { return turn(); }, end);
+    require_link(nic_);
   }
 }
 
@@ -511,6 +567,7 @@ void Peer::finish() {
 int run_peer(int argc, char** argv) {
   Options options;
   if (!parse_options(argc, argv, options)) return kSuccess;
+  check_save_path(options.save_path);
   Device device(options.device);
   Peer peer(options, device);
   peer.announce();

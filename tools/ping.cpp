@@ -16,6 +16,7 @@
 #include "nic/event_loop.hpp"
 #include "payload_pattern.hpp"
 #include "subcommands.hpp"
+#include "vanished_link.hpp"
 
 namespace softrnic::tools {
 
@@ -156,9 +157,11 @@ void Ping::run() {
     if (all_sent()) break;
     next += seconds(options_.interval);
     loop.run_until([] { return false; }, next);
+    require_link(nic_);
   }
   loop.run_until([this] { return received_ == sent_at_.size(); },
                  nic::real_now() + seconds(options_.wait));
+  require_link(nic_);
   ended_ = nic::real_now();
 }
 

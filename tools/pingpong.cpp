@@ -20,6 +20,7 @@
 #include "out_of_band.hpp"
 #include "pingpong_payload.hpp"
 #include "subcommands.hpp"
+#include "vanished_link.hpp"
 
 namespace softrnic::tools {
 
@@ -55,6 +56,10 @@ struct Options {
   std::string host;  // empty: server
 
   bool client() const { return !host.empty(); }
+  wire::Duration patience() const {
+    if (timeout == 0) return kNoLimit;
+    return std::chrono::duration_cast<wire::Duration>(std::chrono::duration<double>(timeout));
+  }
   bool datagram() const { return service == wire::Service::unreliable_datagram; }
   bool reliable() const { return service == wire::Service::reliable_connection; }
 };
@@ -109,8 +114,10 @@ bool parse_options(int argc, char** argv, Options& options) {
             "accepted for likeness: softrnic checks every byte of every message anyway");
   line.number("ack-timeout", "CODE", options.ack_timeout, 0, 31,
               "rc: local ACK timeout, 4.096 us x 2^CODE (default 14: 67 ms; 0: never)");
-  line.seconds("timeout", options.timeout,
-               "give up when nothing has come for so long (default 15; 0: never)");
+  line.seconds(
+      "timeout", options.timeout,
+      "give up when nothing has come for so long, over TCP or from the NIC's peer (default "
+      "15; 0: never)");
   options.device.add_to(line);
   line.words("HOST", 1, words);
   if (!line.parse(argc, argv)) return false;
@@ -242,7 +249,7 @@ void PingPong::exchange() {
   if (options_.client()) {
     fmt::print("  local address:  {}\n", tools::describe(local_));
     std::fflush(stdout);
-    remote_ = exchange_as_client(nic_, options_.host, options_.port, local_);
+    remote_ = exchange_as_client(nic_, options_.host, options_.port, local_, options_.patience());
     ready(remote_);
   } else {
     // Listens before it says so, for whoever waits for the line.
@@ -250,7 +257,7 @@ void PingPong::exchange() {
     fmt::print("  local address:  {}\n", tools::describe(local_));
     std::fflush(stdout);
     const Socket client = accept_client(nic_, listener);
-    remote_ = exchange_as_server(nic_, client, local_,
+    remote_ = exchange_as_server(nic_, client, local_, options_.patience(),
                                  [this](const EndpointAddress& remote) { ready(remote); });
   }
   fmt::print("  remote address: {}\n", tools::describe(remote_));
@@ -399,12 +406,11 @@ void PingPong::run() {
     take_completions();
     return done();
   };
-  const auto patience =
-      std::chrono::duration_cast<wire::Duration>(std::chrono::duration<double>(options_.timeout));
   std::uint64_t before = progress();
-  while (
-      !loop.run_until(turned, options_.timeout > 0 ? nic::real_now() + patience : wire::kNever)) {
+  while (!loop.run_until(
+      turned, options_.timeout > 0 ? nic::real_now() + options_.patience() : wire::kNever)) {
     if (interrupted()) fail("interrupted: {}", where());
+    require_link(nic_);
     if (progress() == before) {
       fail("nothing came for {} s: {}{}", options_.timeout, where(),
            options_.reliable() ? "" : " (UC and UD do not recover what is lost)");

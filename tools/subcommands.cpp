@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "failure.hpp"
 
@@ -40,8 +41,22 @@ void print_help() {
       "\nStart with: softrnic demo\n");
 }
 
+// Whatever a user or a file said, a complaint is one line and moves no cursor.
+std::string without_control_bytes(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
 int complain(std::string_view who, std::string_view message, int exit_status) {
-  fmt::print(stderr, "{}: {}\n", who, message);
+  fmt::print(stderr, "{}: {}\n", who, without_control_bytes(message));
   return exit_status;
 }
 

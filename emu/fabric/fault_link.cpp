@@ -92,6 +92,7 @@ class InjectedFaults final : public FaultLink {
 
   const link::Capabilities& capabilities() const override { return inner_->capabilities(); }
   const FaultCounts& counts() const override { return counts_; }
+  bool gone() const override { return inner_->gone(); }
   int descriptor() const override { return inner_->descriptor(); }
   const Statistics& statistics() const override { return inner_->statistics(); }
   void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid> ips) override {

@@ -109,6 +109,7 @@ class CaptureLink final : public Link {
   void rx_release(std::span<Frame* const> frames) override { inner_->rx_release(frames); }
   wire::Instant next_deadline() const override { return inner_->next_deadline(); }
   void flush(wire::Instant now) override { inner_->flush(now); }
+  bool gone() const override { return inner_->gone(); }
   int descriptor() const override { return inner_->descriptor(); }
   const Statistics& statistics() const override { return inner_->statistics(); }
   void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid> ips) override {

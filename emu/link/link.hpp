@@ -58,6 +58,10 @@ class Link {
     (void)ips;
   }
 
+  // Whether the interface under the link has been deleted: no frame will ever come again. Not for
+  // the fast path; may ask the kernel.
+  virtual bool gone() const { return false; }
+
   // Readable when a frame has arrived; -1 when the link has none (memory).
   virtual int descriptor() const = 0;
 

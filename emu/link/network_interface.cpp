@@ -38,6 +38,11 @@ ifreq named(std::string_view name) {
 
 }  // namespace
 
+bool NetworkInterface::exists(int index) {
+  char name[IF_NAMESIZE];
+  return ::if_indextoname(static_cast<unsigned>(index), name) != nullptr || errno != ENXIO;
+}
+
 bool NetworkInterface::valid_name(std::string_view name) {
   // dev_valid_name() of the kernel; '%' would ask it to choose a number.
   return !name.empty() && name.size() < IFNAMSIZ && name != "." && name != ".." &&

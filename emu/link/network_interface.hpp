@@ -23,6 +23,8 @@ struct NetworkInterface {
 
   // What the interface is like now, or an errno (ENODEV: there is none of that name).
   static wire::Expected<NetworkInterface, int> find(std::string_view name);
+  // Whether there is still one of that index, which the kernel gives to no other soon.
+  static bool exists(int index);
   // Whether the kernel would accept this as an interface's name.
   static bool valid_name(std::string_view name);
 

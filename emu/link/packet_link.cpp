@@ -33,6 +33,7 @@ class PacketLink final : public Link {
  public:
   PacketLink(FileDescriptor socket, const NetworkInterface& interface)
       : socket_(std::move(socket)),
+        interface_(interface.index),
         largest_(interface.mtu + wire::EthernetHeader::kMaxSize),
         pool_(wire::kHeadroom + largest_) {
     capabilities_.name = "packet:" + interface.name;
@@ -99,6 +100,8 @@ class PacketLink final : public Link {
     (void)::setsockopt(socket_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
   }
 
+  // The socket only says ENETDOWN, which an interface that is down says as well.
+  bool gone() const override { return !NetworkInterface::exists(interface_); }
   int descriptor() const override { return socket_.get(); }
   const Statistics& statistics() const override { return statistics_; }
 
@@ -181,6 +184,7 @@ class PacketLink final : public Link {
   }
 
   FileDescriptor socket_;
+  int interface_;
   std::size_t largest_;
   FramePool pool_;
   Capabilities capabilities_;

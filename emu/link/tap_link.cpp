@@ -90,6 +90,7 @@ class TapLink final : public Link {
 
   void rx_release(std::span<Frame* const> frames) override { pool_.release(frames); }
 
+  bool gone() const override { return gone_; }
   int descriptor() const override { return fd_.get(); }
   const Statistics& statistics() const override { return statistics_; }
 
@@ -115,6 +116,8 @@ class TapLink final : public Link {
     do {
       length = ::read(fd_.get(), start, largest_ + 1);
     } while (length < 0 && errno == EINTR);
+    // So the kernel answers once the interface has been deleted.
+    if (length < 0 && errno == EBADFD) gone_ = true;
     if (length <= 0) return false;
     frame.append(static_cast<std::size_t>(length));
     return true;
@@ -127,6 +130,7 @@ class TapLink final : public Link {
   FramePool pool_;
   Capabilities capabilities_;
   Statistics statistics_;
+  bool gone_ = false;
 };
 
 wire::Unexpected<OpenError> refuse(std::string message) {

@@ -38,9 +38,10 @@ using Sockets = std::vector<std::unique_ptr<XdpSocket>>;
 
 class XdpLink final : public Link {
  public:
-  XdpLink(Capabilities capabilities, Sockets sockets, std::unique_ptr<XdpProgram> program,
-          FileDescriptor promiscuous, FileDescriptor readiness)
+  XdpLink(Capabilities capabilities, int interface, Sockets sockets,
+          std::unique_ptr<XdpProgram> program, FileDescriptor promiscuous, FileDescriptor readiness)
       : capabilities_(std::move(capabilities)),
+        interface_(interface),
         promiscuous_(std::move(promiscuous)),
         readiness_(std::move(readiness)),
         sockets_(std::move(sockets)),
@@ -95,6 +96,9 @@ class XdpLink final : public Link {
 
   wire::Instant next_deadline() const override { return retry_at_; }
   void flush(wire::Instant now) override { transmit(now); }
+
+  // An XDP socket only says ENETDOWN, which an interface that is down says as well.
+  bool gone() const override { return !NetworkInterface::exists(interface_); }
 
   int descriptor() const override {
     return readiness_.valid() ? readiness_.get() : sockets_.front()->descriptor();
@@ -186,6 +190,7 @@ class XdpLink final : public Link {
   }
 
   Capabilities capabilities_;
+  int interface_;
   FileDescriptor promiscuous_;
   FileDescriptor readiness_;             // epoll over several sockets
   Sockets sockets_;                      // by queue; the first also sends
@@ -290,7 +295,8 @@ wire::Expected<std::unique_ptr<Link>, OpenError> open_xdp(std::string_view name)
   }
   return std::unique_ptr<Link>(std::make_unique<XdpLink>(
       Capabilities{.name = "xdp:" + interface->name, .mtu = mtu, .mac = interface->mac},
-      std::move(*sockets), std::move(*program), std::move(promiscuous), std::move(readiness)));
+      interface->index, std::move(*sockets), std::move(*program), std::move(promiscuous),
+      std::move(readiness)));
 }
 
 }  // namespace softrnic::link

@@ -47,7 +47,7 @@ bool EventLoop::run_until(const std::function<bool()>& done, wire::Instant deadl
     const wire::Instant now = real_now();
     if (turn_all(now)) last_activity = now;
     if (done()) return true;
-    if (interrupted() || now >= deadline) return false;
+    if (interrupted() || now >= deadline || link_gone(now)) return false;
     if (now - last_activity < kSpin) continue;
     sleep_until(std::min(deadline, earliest_deadline()));
   }
@@ -66,6 +66,12 @@ bool EventLoop::turn_all(wire::Instant now) {
   bool active = false;
   for (Nic* nic : nics_) active |= nic->turn(now);
   return active;
+}
+
+bool EventLoop::link_gone(wire::Instant now) {
+  if (now < next_link_check_) return false;
+  next_link_check_ = now + kLinkCheck;
+  return std::any_of(nics_.begin(), nics_.end(), [](Nic* nic) { return nic->link().gone(); });
 }
 
 wire::Instant EventLoop::earliest_deadline() const {

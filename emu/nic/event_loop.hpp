@@ -24,6 +24,9 @@ class EventLoop {
   // The longest sleep, should an interruption have gone unheard for want of a descriptor.
   static constexpr wire::Duration kLongestSleep = std::chrono::seconds(1);
 
+  // How often to look whether the links are still there.
+  static constexpr wire::Duration kLinkCheck = std::chrono::milliseconds(100);
+
   explicit EventLoop(Nic& nic) : EventLoop(std::vector<Nic*>{&nic}) {}
   explicit EventLoop(std::vector<Nic*> nics);
   ~EventLoop();
@@ -31,7 +34,7 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
 
   // Turns until `done()` is true (checked after each turn); false when `deadline` came first or
-  // interrupt() was called.
+  // interrupt() was called, or when a NIC's link is gone.
   bool run_until(const std::function<bool()>& done, wire::Instant deadline = wire::kNever);
 
   // Also wakes when this descriptor becomes readable.
@@ -45,10 +48,12 @@ class EventLoop {
  private:
   bool turn_all(wire::Instant now);
   wire::Instant earliest_deadline() const;
+  bool link_gone(wire::Instant now);
   void sleep_until(wire::Instant deadline);
 
   std::vector<Nic*> nics_;
   std::vector<int> watched_;
+  wire::Instant next_link_check_{};
   int wake_ = -1;  // becomes readable with interrupt()
   std::atomic<bool> interrupted_{false};
   static_assert(std::atomic<bool>::is_always_lock_free);

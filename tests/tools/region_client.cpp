@@ -105,7 +105,8 @@ int run(char** argv) {
   const EndpointAddress local{0, (*queue_pair)->qpn(), 77, nic.gids().find(gid_index)->gid};
   nic.modify(local.qpn, transport::QueuePairState::init, {});
   connect(nic, gid_index, local,
-          exchange_as_client(nic, argv[3], static_cast<std::uint16_t>(number(argv[4])), local));
+          exchange_as_client(nic, argv[3], static_cast<std::uint16_t>(number(argv[4])), local,
+                             kNoLimit));
 
   const transport::Sge sge{reinterpret_cast<std::uintptr_t>(memory.data()),
                            static_cast<std::uint32_t>(memory.size()), keys->local};

@@ -54,8 +54,71 @@ def _(context):
                   ["ping", "-c", "0", "10.0.0.1"], ["ping", "-i", "soon", "10.0.0.1"],
                   ["peer", "--key", "0"], ["peer", "--region", "0"],
                   ["peer", "--access", "read,fly"], ["peer", "--remote-qpn", "0x1000000"],
-                  ["peer", "--remote-qpn", "17"], ["peer", "--script", "does-not-exist"]):
+                  ["peer", "--remote-qpn", "17"], ["peer", "--script", "does-not-exist"],
+                  ["peer", "--script", "/dev/zero"], ["peer", "--script", "/"],
+                  ["peer", "--access", "none,read"], ["peer", "--access", ""],
+                  ["demo", "-w", ""], ["info", "--fault", "drop 1%"], ["info", "-w", "x"],
+                  ["demo", "--fault", "drop\n5\x1b%"]):
         _complains(context, _USAGE, f"softrnic {words[0]}: ", *words)
+
+
+@case("complaint/values that do not go together")
+def _(context):
+    for words, mentions in (
+            (["--message-size", "1G", "--rx-depth", "1000"], ["--message-size", "--rx-depth"]),
+            (["--qpn", "1"], ["--qpn 1", "2 to 0xfffffe"]),
+            (["--qpn", "0xffffff"], ["--qpn 0xffffff", "2 to 0xfffffe"]),
+            (["--qpn", "0xfffffe", "--qps", "2"], ["--qpn 0xfffffe", "--qps 2"]),
+            (["--service", "ud", "--remote-qpn", "17", "--remote-gid", "10.0.0.1"],
+             ["UD needs no other side"])):
+        _complains(context, _USAGE, "softrnic peer: ", "peer", *words, mentions=mentions)
+
+
+@case("complaint/a file to save to that cannot be written is found at the start")
+def _(context):
+    path = os.path.join(context.folder, "no-such-folder", "memory")
+    for wrong in (path, context.folder):
+        _complains(context, _FAILURE, f"softrnic peer: --save {wrong}: ", "peer", "--link",
+                   "tap:no-matter", "--save", wrong)
+
+
+@case("complaint/a folder to load from")
+def _(context):
+    _complains(context, _FAILURE, f"softrnic peer: --load {context.folder}: ", "peer", "--link",
+               "tap:tap1", "--load", context.folder, inside=context.network)
+
+
+@case("complaint/an interface deleted under its NIC")
+def _(context):
+    inside = context.network
+    inside.run("ip", "link", "add", "veth-a", "type", "veth", "peer", "name", "veth-b")
+    inside.run("ip", "link", "set", "veth-a", "up")
+    for link, device in (("tap:doomed", "doomed"), ("packet:veth-a", "veth-a")):
+        peer = context.start("peer", "--link", link, "--ip", "10.79.0.1/24", "--json",
+                             inside=inside)
+        with processes.running(peer):
+            check('"ready"' in peer.stdout.readline(), "the peer did not start")
+            inside.run("ip", "link", "del", device)
+            status, _, errors = processes.finish(peer, seconds=20)
+            check(status == _FAILURE and errors.count("\n") == 1 and f"{link} is gone" in errors,
+                  f"{status} {errors}")
+
+
+@case("complaint/an interface that is only down is not taken for a deleted one")
+def _(context):
+    inside = context.network
+    inside.run("ip", "link", "add", "veth-a", "type", "veth", "peer", "name", "veth-b")
+    inside.run("ip", "link", "set", "veth-a", "up")
+    try:
+        peer = context.start("peer", "--link", "packet:veth-a", "--ip", "10.79.0.1/24", "--json",
+                             "--for", "1", inside=inside)
+        with processes.running(peer):
+            check('"ready"' in peer.stdout.readline(), "the peer did not start")
+            inside.run("ip", "link", "set", "veth-a", "down")
+            status, _, errors = processes.finish(peer, seconds=20)
+            check(status == 0 and errors == "", f"{status} {errors}")
+    finally:
+        inside.run("ip", "link", "del", "veth-a")
 
 
 @case("complaint/no link given")

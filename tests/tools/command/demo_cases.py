@@ -102,7 +102,8 @@ def _(context):
     check(done.returncode == 1, f"exit status {done.returncode}")
     check("FAILED: alice's work ended with: transport retry counter exceeded" in done.stdout,
           done.stdout)
-    check(done.stderr == "", done.stderr)
+    check(done.stderr.startswith("softrnic demo: step 1, RDMA WRITE, failed: ")
+          and done.stderr.count("\n") == 1, done.stderr)
 
 
 @case("demo/the capture decodes and tells every fault")

@@ -71,6 +71,20 @@ def _(context):
         check(output.count('"connected"') == 3, output)
 
 
+@case("peer/a silent client does not keep the next from its turn")
+def _(context):
+    peer, _ = _start(context, "--listen", "18706")
+    with processes.running(peer):
+        with processes.running(pingpong_cases.silent_client(context, 18706)):
+            client = pingpong_cases.start(context, "client", ["-p", "18706", "-n", "10"],
+                                          [network.BRIDGE_IPV4])
+            with processes.running(client):
+                status, output, errors = processes.finish(client, seconds=30)
+                check(status == 0, f"{output}{errors}")
+        output, finished = _interrupt(peer)
+        check(finished["messages"] == 10 and output.count('"client_failed"') == 1, output)
+
+
 @case("peer/serves uc and ud clients as well")
 def _(context):
     for service in ("uc", "ud"):

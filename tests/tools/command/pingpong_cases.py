@@ -167,6 +167,47 @@ def _(context):
             check(status == 1 and errors.count("\n") == 1, f"{said}: {status} {errors}")
 
 
+_SILENT = ("import socket, sys\n"
+           "s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+           "print('connected', flush=True)\n"
+           "sys.stdin.read()\n")
+
+
+def silent_client(context, port):
+    """A TCP client that connects, which is awaited, and says nothing."""
+    client = processes.start(context.network.inside(["python3", "-c", _SILENT, str(port)]),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    check(client.stdout.readline() == "connected\n", "no connection")
+    return client
+
+
+@case("pingpong/--timeout bounds the exchange with a silent client")
+def _(context):
+    server = start(context, "server", ["--timeout", "0.2", "-p", "18630"])
+    with processes.running(server):
+        await_line(server, "local address")
+        with processes.running(silent_client(context, 18630)):
+            status, _, errors = processes.finish(server, seconds=20)
+    check(status == 1 and errors.count("\n") == 1 and "did not come in time" in errors, errors)
+
+
+@case("pingpong/--timeout bounds the exchange with a silent server")
+def _(context):
+    listening = ("import socket, sys\n"
+                 "s = socket.create_server(('10.77.0.254', 18631))\n"
+                 "print('listening', flush=True)\n"
+                 "sys.stdin.read()\n")
+    server = processes.start(context.network.inside(["python3", "-c", listening]),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with processes.running(server):
+        check(server.stdout.readline() == "listening\n", "no listener")
+        client = start(context, "client", ["--timeout", "0.2", "-p", "18631"],
+                       [network.BRIDGE_IPV4])
+        with processes.running(client):
+            status, _, errors = processes.finish(client, seconds=20)
+    check(status == 1 and errors.count("\n") == 1 and "did not come in time" in errors, errors)
+
+
 @case("pingpong/Ctrl-C leaves a whole capture and no interface")
 def _(context):
     inside = context.network
