@@ -138,6 +138,10 @@ class TextReport {
   }
 
   void write_verdict() {
+    if (!replay_.survey.failures.empty()) {
+      line("{} of {} RoCE frames did not come out right", replay_.survey.failures.size(),
+           replay_.survey.roce);
+    }
     const auto replayed = replay_.results.size();
     const auto differing = std::count_if(replay_.results.begin(), replay_.results.end(),
                                          [](const auto& result) { return !result.agrees(); });

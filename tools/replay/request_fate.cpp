@@ -14,6 +14,8 @@ namespace {
 using wire::NakCode;
 using wire::Operation;
 
+// PSNs that a peer may be ahead of a requester that repeats itself.
+constexpr std::int64_t kPlausibleLead = 1 << 16;
 constexpr std::uint32_t kNoFrame = std::numeric_limits<std::uint32_t>::max();
 
 bool is_sequence_nak(const Packet& answer) {
@@ -141,6 +143,7 @@ class Follower {
       const std::int32_t ahead = first.request->psn().since(*conversation_.first_psn);
       if (ahead >= 0) return -ahead;
     }
+    if (const std::int64_t executed = executed_before(); executed > 0) return executed;
     std::int64_t lowest = 0;
     std::size_t next = 0;
     for (std::size_t k = answers_after(first.request->frame); k < conversation_.answers.size();
@@ -157,6 +160,35 @@ class Follower {
       break;
     }
     return lowest;
+  }
+
+  // A capture that begins among repetitions: what answers before its first request prove, or what
+  // READ and atomic responses of one and the same MSN answer, for executed anew each would have
+  // counted.
+  std::int64_t executed_before() const {
+    const std::size_t begin = answers_after(course_.steps.front().request->frame);
+    std::int64_t proved = 0;
+    for (std::size_t k = 0; k < begin; ++k) proved = std::max(proved, proves(k));
+    if (proved > 0) return proved < kPlausibleLead ? proved : 0;
+
+    std::optional<std::uint32_t> msn;
+    std::int64_t repeated = 0;
+    for (std::size_t k = begin; k < conversation_.answers.size(); ++k) {
+      const Packet& answer = *conversation_.answers[k];
+      if (answer.opcode->operation == Operation::acknowledge || !has_msn(k) ||
+          proves(k) <= proved) {
+        if (answer.opcode->operation == Operation::acknowledge) break;
+        continue;
+      }
+      const bool new_message = copies_.count(course_.answer_positions[k]) != 0;
+      if (msn && new_message && msn_of(k) != *msn) {
+        return msn_of(k) == ((*msn + 1) & 0xffffff) ? repeated : 0;
+      }
+      if (msn && new_message) repeated = proves(k);
+      msn = msn_of(k);
+      proved = proves(k);
+    }
+    return 0;
   }
 
   void begin_stretch(std::size_t first_step, std::int64_t expected, std::uint64_t missing) {
