@@ -162,17 +162,20 @@ class Comparer {
     return shape_of(emitted_[e].answer.headers, *emitted_[e].answer.opcode);
   }
 
-  // What is acknowledged after each step: all positions below.
+  // What the emulated responder has executed after each step: all positions below. It may say so
+  // later than the captured one: a responder may acknowledge what nobody asked it to.
   void follow_progress() {
-    progress_.assign(course_.steps.size() + 1, std::numeric_limits<std::int64_t>::min());
+    std::vector<bool> denied(course_.steps.size(), false);
     for (std::size_t e = 0; e < emitted_.size(); ++e) {
-      const Kind kind = emitted_shape(e).kind;
-      const bool positive = kind == Kind::acknowledge || kind == Kind::read || kind == Kind::atomic;
-      std::int64_t& reached = progress_[emitted_[e].step + 1];
-      reached = std::max(reached, positions_[e] + (positive ? 1 : 0));
+      const Syndrome syndrome = emitted_shape(e).syndrome;
+      if (!syndrome.is_ack()) denied[emitted_[e].step] = true;
     }
-    for (std::size_t i = 1; i < progress_.size(); ++i) {
-      progress_[i] = std::max(progress_[i], progress_[i - 1]);
+    progress_.assign(course_.steps.size() + 1, std::numeric_limits<std::int64_t>::min());
+    for (std::size_t i = 0; i < course_.steps.size(); ++i) {
+      const Step& step = course_.steps[i];
+      const bool executed = step.fate == Fate::executed && !denied[i];
+      progress_[i + 1] =
+          std::max(progress_[i], executed ? step.position + step.psns : progress_[i]);
     }
   }
 
@@ -346,6 +349,10 @@ class Comparer {
 
   void explain_surplus(const Packet& answer, const Shape& shape, std::int64_t position) {
     if (explains_alone(answer, shape, position)) return;
+    // To a copy of the first request that came before the capture.
+    if (position <= course_.steps.front().position && is_positive(answer)) {
+      return count(uncaptured_, answer.frame);
+    }
     differ(answer.frame, describe(answer), "nothing", rule_of(shape.kind));
   }
 
@@ -507,8 +514,10 @@ class Comparer {
       high = std::max(high, course_.steps[i].position + course_.steps[i].psns);
     }
     for (std::size_t i = before; i < course_.steps.size(); ++i) {
-      const bool is_new = course_.steps[i].position >= high;
-      if (is_new && course_.steps[i].request->at > noticed + usual_wait_) return true;
+      if (course_.steps[i].position < high) return false;  // it went back
+    }
+    for (std::size_t i = before; i < course_.steps.size(); ++i) {
+      if (course_.steps[i].request->at > noticed + usual_wait_) return true;
     }
     return std::max(answers.back()->at, conversation_.requests.back()->at) > noticed + patience_;
   }

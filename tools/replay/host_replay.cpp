@@ -470,36 +470,82 @@ class HostReplay {
   std::uint64_t unseen_ = 0;
 };
 
+// Replays a host, then again those of its conversations that differ, with other readings of the
+// capture, and keeps what leaves fewer differences.
+class ReadingSearch {
+ public:
+  ReadingSearch(const std::vector<const Conversation*>& conversations,
+                const std::vector<Packet>& packets, const std::vector<Packet>& damaged)
+      : conversations_(conversations),
+        packets_(packets),
+        damaged_(damaged),
+        readings_(conversations.size()) {}
+
+  std::vector<ConversationResult> search() {
+    results_ = replay();
+    for (const Arrival arrival : {Arrival::heed_msn, Arrival::late}) {
+      attempt([arrival](std::size_t, Reading& reading) {
+        reading.arrival = arrival;
+        return true;
+      });
+    }
+    std::map<std::size_t, std::vector<std::int64_t>> starts;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (differences(results_[i]) > 0) starts[i] = possible_starts(*conversations_[i]);
+    }
+    std::size_t most = 0;
+    for (const auto& [i, list] : starts) most = std::max(most, list.size());
+    for (std::size_t n = 0; n < most; ++n) {
+      attempt([&starts, n](std::size_t i, Reading& reading) {
+        if (starts[i].size() <= n) return false;
+        reading = {.arrival = Arrival::early, .start = starts[i][n]};
+        return true;
+      });
+    }
+    return std::move(results_);
+  }
+
+ private:
+  static std::size_t differences(const ConversationResult& result) {
+    return result.comparison.differences.size();
+  }
+
+  std::vector<ConversationResult> replay() const {
+    return HostReplay(conversations_, readings_, packets_, damaged_).run();
+  }
+
+  // `change(i, reading)` changes the reading of conversation `i`, or returns false.
+  template <class Change>
+  void attempt(Change change) {
+    const std::vector<Reading> before = readings_;
+    bool changed = false;
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (differences(results_[i]) > 0) changed = change(i, readings_[i]) || changed;
+    }
+    if (!changed) return;
+    std::vector<ConversationResult> others = replay();
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (differences(others[i]) < differences(results_[i])) {
+        results_[i] = std::move(others[i]);
+      } else {
+        readings_[i] = before[i];
+      }
+    }
+  }
+
+  const std::vector<const Conversation*>& conversations_;
+  const std::vector<Packet>& packets_;
+  const std::vector<Packet>& damaged_;
+  std::vector<Reading> readings_;
+  std::vector<ConversationResult> results_;
+};
+
 }  // namespace
 
 std::vector<ConversationResult> replay_host(const std::vector<const Conversation*>& conversations,
                                             const std::vector<Packet>& packets,
                                             const std::vector<Packet>& damaged) {
-  std::vector<Reading> readings(conversations.size(), Reading::early);
-  const auto run = [&] { return HostReplay(conversations, readings, packets, damaged).run(); };
-  const auto differences = [](const ConversationResult& result) {
-    return result.comparison.differences.size();
-  };
-  std::vector<ConversationResult> results = run();
-  for (const Reading reading : {Reading::heed_msn, Reading::late}) {
-    const std::vector<Reading> before = readings;
-    bool open = false;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (differences(results[i]) == 0) continue;
-      readings[i] = reading;
-      open = true;
-    }
-    if (!open) break;
-    std::vector<ConversationResult> others = run();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      if (differences(others[i]) < differences(results[i])) {
-        results[i] = std::move(others[i]);
-      } else {
-        readings[i] = before[i];
-      }
-    }
-  }
-  return results;
+  return ReadingSearch(conversations, packets, damaged).search();
 }
 
 }  // namespace softrnic::replay

@@ -16,6 +16,9 @@ using wire::Operation;
 
 // PSNs that a peer may be ahead of a requester that repeats itself.
 constexpr std::int64_t kPlausibleLead = 1 << 16;
+// Answers from which another start is taken.
+constexpr std::size_t kStartsTried = 8;
+constexpr std::size_t kStartSearched = 256;
 constexpr std::uint32_t kNoFrame = std::numeric_limits<std::uint32_t>::max();
 
 bool is_sequence_nak(const Packet& answer) {
@@ -37,21 +40,72 @@ bool spans_packets(const wire::OpcodeInfo& opcode) {
 
 class Follower {
  public:
-  Follower(const Conversation& conversation, Reading reading)
+  Follower(const Conversation& conversation, const Reading& reading)
       : conversation_(conversation), reading_(reading) {}
 
   RequestCourse follow() {
     if (conversation_.requests.empty()) return std::move(course_);
     place_requests();
     place_answers();
-    begin_stretch(0, first_expected(), 0);
+    begin_stretch(0, reading_.start.value_or(first_expected()), 0);
     for (std::size_t i = 0; i < course_.steps.size(); ++i) decide(i);
     for (Stretch& stretch : course_.stretches) count_messages(stretch);
     limit_receives();
     return std::move(course_);
   }
 
+  std::vector<std::int64_t> possible_starts() {
+    std::vector<std::int64_t> starts;
+    if (conversation_.requests.empty()) return starts;
+    place_requests();
+    place_answers();
+    const bool in_order = begins_in_order();
+    const auto add = [&starts](std::int64_t start) {
+      const bool plausible = start > -kPlausibleLead && start < kPlausibleLead;
+      if (plausible && std::find(starts.begin(), starts.end(), start) == starts.end()) {
+        starts.push_back(start);
+      }
+    };
+    const std::size_t begin = answers_after(course_.steps.front().request->frame);
+    for (std::size_t k = begin; k < answers_within(begin, kStartsTried) && !in_order; ++k) {
+      add(proves(k));
+    }
+    // Answers to repetitions all carry one MSN; the last of them may be to a new request.
+    std::vector<std::int64_t> same_msn;
+    std::optional<std::uint32_t> msn;
+    for (std::size_t k = begin; k < answers_within(begin, kStartSearched); ++k) {
+      if (!has_msn(k)) continue;
+      if (!msn) msn = msn_of(k);
+      if (msn_of(k) == *msn) same_msn.push_back(proves(k));
+    }
+    std::sort(same_msn.rbegin(), same_msn.rend());
+    same_msn.erase(std::unique(same_msn.begin(), same_msn.end()), same_msn.end());
+    constexpr std::size_t kRepetitions = 3;
+    if (in_order && same_msn.size() < kRepetitions) return starts;
+    for (std::size_t i = 0; i < std::min<std::size_t>(same_msn.size(), 2); ++i) add(same_msn[i]);
+    return starts;
+  }
+
  private:
+  std::size_t answers_within(std::size_t begin, std::size_t count) const {
+    return std::min(begin + count, conversation_.answers.size());
+  }
+
+  // The capture begins with a message, and no request comes twice or too late before the first
+  // few answers.
+  bool begins_in_order() const {
+    if (!course_.steps.front().request->opcode->starts_message()) return false;
+    const std::size_t begin = answers_after(course_.steps.front().request->frame);
+    if (begin > 0) return false;
+    const std::size_t last = std::min(kStartsTried, conversation_.answers.size());
+    const std::uint32_t limit = last == 0 ? kNoFrame : conversation_.answers[last - 1]->frame;
+    for (std::size_t i = 1; i < course_.steps.size(); ++i) {
+      if (course_.steps[i].request->frame > limit) break;
+      if (course_.steps[i].position < highs_[i - 1]) return false;
+    }
+    return true;
+  }
+
   // --- positions: PSNs without wrap ---
 
   void place_requests() {
@@ -323,8 +377,8 @@ class Follower {
   }
 
   bool arrived_later(std::size_t i, std::size_t proof) const {
-    if (reading_ == Reading::early) return false;
-    return reading_ == Reading::late || msn_denies(i, proof);
+    if (reading_.arrival == Arrival::early) return false;
+    return reading_.arrival == Arrival::late || msn_denies(i, proof);
   }
 
   // Whether an answer before answer `end` shows that step `i` was not executed: one to a duplicate
@@ -526,8 +580,12 @@ std::uint32_t Stretch::completed_at(std::int64_t position) const {
   return after == completed.begin() ? 0 : std::prev(after)->second;
 }
 
-RequestCourse follow_requests(const Conversation& conversation, Reading reading) {
+RequestCourse follow_requests(const Conversation& conversation, const Reading& reading) {
   return Follower(conversation, reading).follow();
+}
+
+std::vector<std::int64_t> possible_starts(const Conversation& conversation) {
+  return Follower(conversation, {}).possible_starts();
 }
 
 bool is_positive(const Packet& answer) {

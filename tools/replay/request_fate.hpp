@@ -66,13 +66,24 @@ struct RequestCourse {
 };
 
 // When a request that was sent again before it is proved to be executed arrived.
-enum class Reading : std::uint8_t {
+enum class Arrival : std::uint8_t {
   early,     // the first time
   heed_msn,  // the first time, unless the MSN of other answers denies it
   late,      // the last time before the proof
 };
 
-RequestCourse follow_requests(const Conversation& conversation, Reading reading = Reading::early);
+// One of the ways in which a capture may be read.
+struct Reading {
+  Arrival arrival = Arrival::early;
+  // Position that the peer expected when the capture began, when not the likeliest.
+  std::optional<std::int64_t> start;
+};
+
+// Other positions that the peer may have expected when the capture began. None when requests and
+// answers are in order from the first one on.
+std::vector<std::int64_t> possible_starts(const Conversation& conversation);
+
+RequestCourse follow_requests(const Conversation& conversation, const Reading& reading = {});
 
 // An answer that proves every PSN up to its own: an ACK, a READ or an atomic response.
 bool is_positive(const Packet& answer);
