@@ -16,7 +16,7 @@ LOSSY = ("drop 5%", "duplicate 2%", "reorder 2%")  # each way
 # Few, since the guest is emulated: its share of a case is about a millisecond an exchange.
 _ITERATIONS = {1: 100, 1000: 100, 2048: 100, 4096: 60, 65536: 10, 1 << 20: 2}
 # A lost packet of a small message costs a timeout of 67 ms or more.
-_LOSSY_ITERATIONS = {1: 20, 1000: 20, 4096: 15, 65536: 6, 1 << 20: 2}
+_LOSSY_ITERATIONS = {1: 20, 1000: 20, 4096: 15, 65536: 4, 1 << 20: 1}
 
 
 @dataclasses.dataclass(frozen=True)

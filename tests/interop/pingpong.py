@@ -88,7 +88,8 @@ class SoftrnicEnd:
         self._output = None
 
     def start(self, traffic, port, server_host=None):
-        words = [*self._command, "--service", traffic.service,
+        patience = 15 if traffic.service == "rc" else 5  # seconds without a message
+        words = [*self._command, "--service", traffic.service, "--timeout", str(patience),
                  *traffic.options(port, SOFTRNIC_GID[traffic.family], check=True)]
         words += [server_host] if server_host else []
         self.command = shlex.join(words)
@@ -114,6 +115,11 @@ class SoftrnicEnd:
     def end(self):
         processes.end(self._process, patience=1)
         self._output.close()
+
+
+def lost_a_message(traffic, complaint):
+    """Whether the complaint is that a message never came, of a service that may lose one."""
+    return traffic.service != "rc" and "nothing came for" in complaint
 
 
 def exchange(traffic, server, client, port, seconds):
