@@ -48,14 +48,14 @@ class CommandLine {
   template <class Number>
   void number(const std::string& names, const std::string& value_name, Number& out,
               std::uint64_t least, std::uint64_t most, const std::string& help) {
-    option(names, value_name, help, [this, names, &out, least, most](const std::string& value) {
+    option(names, value_name, help, [names, &out, least, most](const std::string& value) {
       out = static_cast<Number>(checked(names, value, parse_number(value), least, most));
     });
   }
   template <class Number>
   void size(const std::string& names, const std::string& value_name, Number& out,
             std::uint64_t least, std::uint64_t most, const std::string& help) {
-    option(names, value_name, help, [this, names, &out, least, most](const std::string& value) {
+    option(names, value_name, help, [names, &out, least, most](const std::string& value) {
       out = static_cast<Number>(checked(names, value, parse_size(value), least, most));
     });
   }
