@@ -24,7 +24,7 @@ using transport::SendOperation;
 // Requests from NIC 0 to a queue pair of NIC 1, without memory: every request is empty.
 class Pair {
  public:
-  Pair(const Plan& plan, std::uint32_t requests) : net_(plan, std::string()), plan_(plan) {
+  Pair(const Plan& plan, std::uint32_t requests) : net_(plan, std::string()) {
     qpns_ = net_.create_pair(plan.connections[0]);
     net_.connect_pair(plan.connections[0], qpns_);
     REQUIRE(net_.failure().empty());
@@ -78,7 +78,6 @@ class Pair {
 
  private:
   CaseNet net_;
-  const Plan& plan_;
   std::array<std::uint32_t, 2> qpns_{};
 };
 
