@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The analyzer: fed packet by packet in the order of the capture, it says what each one means in
+// its connection.
+//
+// Sans-I/O. Never throws but for lack of memory; any sequence of frames is accepted. A packet costs
+// constant time (amortised), whatever the number of frames, streams and outstanding packets. Not
+// thread-safe. References are good until the next on_packet().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "analysis/finding.hpp"
+#include "analysis/frame.hpp"
+#include "analysis/message.hpp"
+#include "analysis/packet_record.hpp"
+#include "analysis/stream.hpp"
+
+namespace softrnic::analysis {
+
+// Two queue pairs that the user says are connected, for captures that begin late.
+struct KnownConnection {
+  wire::Gid address[2];
+  std::uint32_t qpn[2]{};
+  std::uint32_t path_mtu = 0;  // bytes; 0: find out
+};
+
+struct AnalyzerOptions {
+  std::vector<KnownConnection> connections;
+};
+
+class Analyzer {
+ public:
+  explicit Analyzer(AnalyzerOptions options = {});
+  ~Analyzer();
+  Analyzer(const Analyzer&) = delete;
+  Analyzer& operator=(const Analyzer&) = delete;
+
+  const PacketRecord& on_packet(const Frame& frame);
+
+  // Of a frame given before; the first packet of it when it held several. Null otherwise. O(1).
+  const PacketRecord* find(std::uint32_t frame) const;
+  std::span<const Finding> findings(const PacketRecord& record) const;
+
+  std::size_t stream_count() const;
+  const Stream& stream(std::uint32_t index) const;
+  std::size_t message_count() const;
+  const Message& message(std::uint32_t index) const;
+
+  // Bytes this analyzer holds, for the curious.
+  std::size_t memory() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace softrnic::analysis
