@@ -32,7 +32,7 @@ constexpr std::uint32_t kLargestMtu =
     kOneChunkMtu + (XdpSocket::kMaxChunks - 1) * XdpSocket::kChunkSize;
 
 // What the kernel did not take at once is offered again after this time.
-constexpr wire::Duration kRetryInterval = std::chrono::microseconds(100);
+constexpr wire::Duration kRetryInterval = std::chrono::milliseconds(1);
 
 using Sockets = std::vector<std::unique_ptr<XdpSocket>>;
 
