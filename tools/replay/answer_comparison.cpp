@@ -9,105 +9,22 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "replay/answer_shape.hpp"
+#include "replay/missing_answer.hpp"
+#include "replay/request_history.hpp"
+
 namespace softrnic::replay {
 namespace {
 
-using wire::NakCode;
-using wire::Operation;
-using wire::Syndrome;
-
-constexpr std::string_view kAnswerRule = "IBTA vol. 1, 9.7.5: every request is answered so";
-constexpr std::string_view kMsnRule =
-    "IBTA vol. 1, 9.7.7: the MSN counts the messages that are complete";
-constexpr std::string_view kPayloadRule =
-    "IBTA vol. 1, 9.7.5.1.3: a READ response carries the bytes the memory holds";
-constexpr std::string_view kAtomicRule =
-    "IBTA vol. 1, 9.4.5: an atomic response carries the value from before the operation";
-constexpr std::string_view kSequenceRule =
-    "IBTA vol. 1, 9.7.5.2.8: a request beyond the expected PSN is answered by one NAK that names "
-    "the expected one";
-constexpr std::string_view kFatalRule = "IBTA vol. 1, 9.9.3: errors a responder finds in a request";
-constexpr std::string_view kRnrRule =
-    "IBTA vol. 1, 9.7.5.2.8: a request that finds no receive is answered by an RNR NAK";
-
-enum class Kind : std::uint8_t { acknowledge, rnr, sequence_nak, final_nak, read, atomic };
-
-struct Shape {
-  Kind kind{};
-  Syndrome syndrome;
-  std::optional<std::uint32_t> msn;
-};
-
-Shape shape_of(const wire::TransportHeaders& headers, const wire::OpcodeInfo& opcode) {
-  Shape shape;
-  const bool has_aeth = opcode.has(wire::kAeth);
-  shape.syndrome = has_aeth ? headers.aeth.syndrome : Syndrome::ack();
-  if (has_aeth) shape.msn = headers.aeth.msn;
-  if (opcode.operation == Operation::read_response) {
-    shape.kind = Kind::read;
-  } else if (opcode.operation == Operation::atomic_acknowledge) {
-    shape.kind = Kind::atomic;
-  } else if (shape.syndrome.is_rnr_nak()) {
-    shape.kind = Kind::rnr;
-  } else if (shape.syndrome == Syndrome::nak(NakCode::psn_sequence_error)) {
-    shape.kind = Kind::sequence_nak;
-  } else if (!shape.syndrome.is_ack()) {
-    shape.kind = Kind::final_nak;
-  }
-  return shape;
-}
-
-std::string describe_syndrome(Syndrome syndrome) {
-  switch (syndrome.kind()) {
-    case Syndrome::Kind::ack:
-      return "ACK";
-    case Syndrome::Kind::rnr_nak:
-      return fmt::format("RNR NAK (timer {})", syndrome.value());
-    case Syndrome::Kind::nak:
-      return fmt::format("NAK {:#04x} ({})", syndrome.raw(),
-                         to_string(static_cast<NakCode>(syndrome.value())));
-    case Syndrome::Kind::reserved:
-      break;
-  }
-  return fmt::format("reserved syndrome {:#04x}", syndrome.raw());
-}
-
-std::string describe(const wire::TransportHeaders& headers, const wire::OpcodeInfo& opcode,
-                     std::size_t payload) {
-  std::string text = opcode.operation == Operation::acknowledge
-                         ? describe_syndrome(headers.aeth.syndrome)
-                         : std::string(opcode.name);
-  text += fmt::format(", PSN {}", headers.bth.psn.value());
-  if (opcode.has(wire::kAeth)) text += fmt::format(", MSN {}", headers.aeth.msn);
-  if (opcode.has(wire::kAtomicAckEth)) {
-    text += fmt::format(", original {:#018x}", headers.atomic_ack_eth.original);
-  }
-  if (opcode.operation == Operation::read_response) text += fmt::format(", {} bytes", payload);
-  return text;
-}
+using Kind = AnswerKind;
+using Shape = AnswerShape;
 
 std::string describe(const Packet& packet) {
-  return describe(packet.headers, *packet.opcode, packet.payload.size());
+  return describe_answer(packet.headers, *packet.opcode, packet.payload.size());
 }
 
 std::string describe(const EmulatedAnswer& answer) {
-  return describe(answer.headers, *answer.opcode, answer.payload.size());
-}
-
-std::string_view rule_of(Kind kind) {
-  switch (kind) {
-    case Kind::acknowledge:
-    case Kind::read:
-    case Kind::atomic:
-      return kAnswerRule;
-    case Kind::rnr:
-      return kRnrRule;
-    case Kind::sequence_nak:
-      return kSequenceRule;
-    case Kind::final_nak:
-      return kFatalRule;
-  }
-  return kAnswerRule;
+  return describe_answer(answer.headers, *answer.opcode, answer.payload.size());
 }
 
 template <class Item>
@@ -121,7 +38,10 @@ class Comparer {
   Comparer(const Conversation& conversation, const RequestCourse& course,
            std::vector<Emitted> emitted, const std::vector<std::vector<ByteRange>>& disputed,
            const std::vector<const Packet*>& damaged)
-      : conversation_(conversation), course_(course), emitted_(std::move(emitted)) {
+      : conversation_(conversation),
+        course_(course),
+        history_(conversation, course),
+        emitted_(std::move(emitted)) {
     for (std::size_t k = 0; k < disputed.size(); ++k) {
       if (!disputed[k].empty()) disputed_[conversation_.answers[k]] = &disputed[k];
     }
@@ -131,9 +51,7 @@ class Comparer {
       by_position_[positions_[e]].push_back(e);
     }
     for (const Packet* packet : damaged) damaged_.insert(packet->psn().value());
-    for (const Packet* request : conversation_.requests) request_frames_.push_back(request->frame);
     follow_progress();
-    find_patience();
   }
 
   Comparison compare() {
@@ -143,6 +61,7 @@ class Comparer {
     }
     write_notes();
     result_.lost = lost_.count;
+    result_.uncaptured = uncaptured_.count;
     sort_by_frame(result_.differences);
     return std::move(result_);
   }
@@ -167,8 +86,7 @@ class Comparer {
   void follow_progress() {
     std::vector<bool> denied(course_.steps.size(), false);
     for (std::size_t e = 0; e < emitted_.size(); ++e) {
-      const Syndrome syndrome = emitted_shape(e).syndrome;
-      if (!syndrome.is_ack()) denied[emitted_[e].step] = true;
+      if (!emitted_shape(e).syndrome.is_ack()) denied[emitted_[e].step] = true;
     }
     progress_.assign(course_.steps.size() + 1, std::numeric_limits<std::int64_t>::min());
     for (std::size_t i = 0; i < course_.steps.size(); ++i) {
@@ -179,19 +97,6 @@ class Comparer {
     }
   }
 
-  // Steps fed before this frame.
-  std::size_t steps_before(std::uint32_t frame) const {
-    return static_cast<std::size_t>(
-        std::lower_bound(request_frames_.begin(), request_frames_.end(), frame) -
-        request_frames_.begin());
-  }
-
-  const Stretch* stretch_at(std::uint32_t frame) const {
-    const std::size_t before = steps_before(frame);
-    if (before == 0) return nullptr;
-    return &course_.stretches[course_.steps[before - 1].stretch];
-  }
-
   // --- one captured answer ---
 
   void compare_captured(std::size_t k) {
@@ -199,7 +104,10 @@ class Comparer {
     const Shape shape = shape_of(answer.headers, *answer.opcode);
     const std::int64_t position = course_.answer_positions[k];
     if (answer.identification != 0 && seen_before(answer)) return note_twice(answer);
-    if (match_exactly(answer, shape, position)) return remember(answer);
+    if (match_exactly(answer, shape, position)) {
+      answered_ = true;
+      return remember(answer);
+    }
     const bool again = seen_before(answer);
     remember(answer);
     if (precedes_capture(answer, position)) return;
@@ -234,21 +142,25 @@ class Comparer {
     return found == by_position_.end() ? kNone : found->second;
   }
 
-  // An answer to requests that the capture lacks.
+  // An answer to requests that the capture lacks: from before its beginning, or from a hole in it.
+  // One from before comes before the answers to what was captured, or soon.
   bool precedes_capture(const Packet& answer, std::int64_t position) {
-    const Stretch* stretch = stretch_at(answer.frame);
-    if (stretch != nullptr && position >= stretch->expected) return false;
-    if (stretch != nullptr && position < stretch->expected &&
-        stretch != &course_.stretches.front() && stretch->missing == 0) {
-      return false;
+    const Stretch* stretch = history_.stretch_at(answer.frame);
+    if (stretch != nullptr) {
+      if (position >= stretch->expected) return false;
+      const bool first = stretch == &course_.stretches.front();
+      if (!first && stretch->missing == 0) return false;
+      const Packet& start = *course_.steps[stretch->first_step].request;
+      const bool late = answered_ && answer.at > start.at + history_.patience();
+      if (late && history_.last_request(position, answer.frame) == nullptr) return false;
     }
     count(uncaptured_, answer.frame);
     return true;
   }
 
   bool match_cumulatively(const Packet& answer, const Shape& shape, std::int64_t position) {
-    if (progress_[steps_before(answer.frame)] <= position) return false;
-    const Stretch& stretch = *stretch_at(answer.frame);
+    if (progress_[history_.steps_before(answer.frame)] <= position) return false;
+    const Stretch& stretch = *history_.stretch_at(answer.frame);
     const std::uint32_t expected =
         (stretch.msn.value_or(0) + stretch.completed_at(position)) & 0xffffff;
     if (shape.msn == expected) {
@@ -329,9 +241,10 @@ class Comparer {
   // Captured answers to which the emulated responder has nothing to say, for reasons that are no
   // difference.
   bool explains_alone(const Packet& answer, const Shape& shape, std::int64_t position) {
-    const Step* step = last_request(position, answer.frame);
+    const Step* step = history_.last_request(position, answer.frame);
     if (step == nullptr) return false;
-    if (shape.kind == Kind::rnr && step->fate == Fate::not_ready && !step->takes_receive) {
+    if (shape.kind == Kind::rnr && step->fate == Fate::not_ready && !step->takes_receive &&
+        history_.comes_again(*step)) {
       count(not_ready_otherwise_, answer.frame);
       return true;
     }
@@ -340,7 +253,7 @@ class Comparer {
       return true;
     }
     if (shape.kind == Kind::sequence_nak && step->fate == Fate::executed &&
-        overtaken(position, *step, answer.frame)) {
+        history_.overtaken(*step, answer.frame) && history_.goes_back(position, answer)) {
       count(reordered_, answer.frame);
       return true;
     }
@@ -350,28 +263,12 @@ class Comparer {
   void explain_surplus(const Packet& answer, const Shape& shape, std::int64_t position) {
     if (explains_alone(answer, shape, position)) return;
     // To a copy of the first request that came before the capture.
-    if (position <= course_.steps.front().position && is_positive(answer)) {
+    const Step& first = course_.steps.front();
+    const bool early = answer.at <= first.request->at + history_.patience();
+    if (early && position <= first.position && is_positive(answer)) {
       return count(uncaptured_, answer.frame);
     }
     differ(answer.frame, describe(answer), "nothing", rule_of(shape.kind));
-  }
-
-  // The last request before `frame` that asks for this position.
-  const Step* last_request(std::int64_t position, std::uint32_t frame) const {
-    for (std::size_t i = steps_before(frame); i-- > 0;) {
-      const Step& step = course_.steps[i];
-      if (step.position <= position && position < step.position + step.psns) return &step;
-    }
-    return nullptr;
-  }
-
-  // Requests beyond this one were on their way when the NAK was sent: one of them arrived first.
-  bool overtaken(std::int64_t position, const Step& step, std::uint32_t frame) const {
-    for (std::size_t i = steps_before(frame); i-- > 0;) {
-      if (&course_.steps[i] == &step) return false;
-      if (course_.steps[i].position > position) return true;
-    }
-    return false;
   }
 
   // --- fields ---
@@ -387,7 +284,8 @@ class Comparer {
     const Shape a = shape_of(answer.headers, *answer.opcode);
     const Shape b = emitted_shape(e);
     std::vector<FieldDifference> fields;
-    if (answer.opcode != emulated.opcode || a.kind != b.kind || class_of(a) != class_of(b)) {
+    if (answer.opcode != emulated.opcode || a.kind != b.kind ||
+        a.syndrome_class() != b.syndrome_class()) {
       fields.push_back({});
       return fields;
     }
@@ -400,17 +298,10 @@ class Comparer {
     return fields;
   }
 
-  // ACK and RNR NAK have values that need not agree: credits, and the timer.
-  static std::uint8_t class_of(const Shape& shape) {
-    const bool only_kind = shape.syndrome.is_ack() || shape.syndrome.is_rnr_nak();
-    return only_kind ? static_cast<std::uint8_t>(shape.syndrome.raw() & 0xe0)
-                     : shape.syndrome.raw();
-  }
-
   void add_payload_difference(const Packet& answer, const EmulatedAnswer& emulated,
                               std::vector<FieldDifference>& fields) const {
     if (answer.payload.size() != emulated.payload.size()) {
-      fields.push_back({kAnswerRule, {}, {}});
+      fields.push_back({rule_of(Kind::read), {}, {}});
       return;
     }
     static const std::vector<ByteRange> kNone;
@@ -433,147 +324,25 @@ class Comparer {
   // --- answers the capture lacks ---
 
   void explain_missing(std::size_t e) {
-    const Shape shape = emitted_shape(e);
-    const std::int64_t position = positions_[e];
     if (damaged_.count(emitted_[e].answer.headers.bth.psn.value()) != 0) return;
-    if (shape.kind == Kind::acknowledge) {
-      if (!proved_after(cause_frame(e), position)) count(unanswered_, cause_frame(e));
-      return;
-    }
-    if (!answered_after(e)) return count(unanswered_, cause_frame(e));
-    if (shape.kind == Kind::sequence_nak) return explain_missing_nak(e);
-    if (asked_again(e)) return count(lost_, cause_frame(e));
-    const bool response = shape.kind == Kind::read || shape.kind == Kind::atomic;
-    if (response && !went_on(e)) return count(unanswered_, cause_frame(e));
-    if (shape.kind == Kind::read && !reads_reported_.insert(emitted_[e].step).second) return;
-    differ(cause_frame(e), "nothing", describe(emitted_[e].answer), rule_of(shape.kind));
-  }
-
-  // The requester may go back as if the NAK had reached it although it was its timeout.
-  void explain_missing_nak(std::size_t e) {
-    if (was_missed(e)) return count(lost_, cause_frame(e));
-    result_.doubtful.push_back(
-        {cause_frame(e), "nothing", describe(emitted_[e].answer), std::string(kSequenceRule)});
-  }
-
-  // A captured answer after `frame` that proves this position.
-  bool proved_after(std::uint32_t frame, std::int64_t position) const {
-    for (std::size_t k = conversation_.answers.size(); k-- > 0;) {
-      const Packet& answer = *conversation_.answers[k];
-      if (answer.frame <= frame) return false;
-      const std::int64_t proved = course_.answer_positions[k] + (is_positive(answer) ? 1 : 0);
-      if (proved > position) return true;
-    }
-    return false;
-  }
-
-  // Whether the capture holds answers that would have come later than this one.
-  bool answered_after(std::size_t e) const {
-    const bool response =
-        emitted_shape(e).kind == Kind::read || emitted_shape(e).kind == Kind::atomic;
-    for (std::size_t k = conversation_.answers.size(); k-- > 0;) {
-      if (conversation_.answers[k]->frame <= cause_frame(e)) return false;
-      if (!response || course_.answer_positions[k] >= positions_[e]) return true;
-    }
-    return false;
-  }
-
-  // The requester asked for this READ or atomic response once more, or had it from another copy
-  // of the request.
-  bool asked_again(std::size_t e) const {
-    const std::int64_t position = positions_[e];
     const Kind kind = emitted_shape(e).kind;
-    if (kind != Kind::read && kind != Kind::atomic) return false;
-    for (std::size_t i = emitted_[e].step + 1; i < course_.steps.size(); ++i) {
-      const Step& step = course_.steps[i];
-      if (step.position <= position && position < step.position + step.psns) return true;
+    if (kind == Kind::read && reads_reported_.count(emitted_[e].step) != 0) return;
+    const std::uint32_t frame = cause_frame(e);
+    switch (explain_absence(history_, {emitted_[e].step, positions_[e], kind})) {
+      case Absence::covered:
+        return;
+      case Absence::unanswered:
+        return count(unanswered_, frame);
+      case Absence::lost:
+        return count(lost_, frame);
+      case Absence::doubtful:
+        result_.doubtful.push_back(
+            {frame, "nothing", describe(emitted_[e].answer), std::string(rule_of(kind))});
+        return;
+      case Absence::withheld:
+        reads_reported_.insert(emitted_[e].step);
+        return differ(frame, "nothing", describe(emitted_[e].answer), rule_of(kind));
     }
-    if (step_of(e).fate != Fate::duplicate) return false;
-    for (std::size_t k = 0; k < conversation_.answers.size(); ++k) {
-      if (course_.answer_positions[k] == position && is_positive(*conversation_.answers[k])) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // Whether the requester, once later answers showed it that this one was missing, went on as if
-  // it were not; false where the capture ends before it could have asked again.
-  bool went_on(std::size_t e) const {
-    const auto& answers = conversation_.answers;
-    std::size_t later = 0;
-    while (later < answers.size() && (answers[later]->frame <= cause_frame(e) ||
-                                      course_.answer_positions[later] <= positions_[e])) {
-      ++later;
-    }
-    if (later == answers.size()) return false;
-    const wire::Instant noticed = answers[later]->at;
-    const std::size_t before = steps_before(answers[later]->frame);
-    std::int64_t high = 0;
-    for (std::size_t i = 0; i < before; ++i) {
-      high = std::max(high, course_.steps[i].position + course_.steps[i].psns);
-    }
-    for (std::size_t i = before; i < course_.steps.size(); ++i) {
-      if (course_.steps[i].position < high) return false;  // it went back
-    }
-    for (std::size_t i = before; i < course_.steps.size(); ++i) {
-      if (course_.steps[i].request->at > noticed + usual_wait_) return true;
-    }
-    return std::max(answers.back()->at, conversation_.requests.back()->at) > noticed + patience_;
-  }
-
-  // A sequence NAK that reaches the requester makes it go back at once, and to the PSN that the
-  // NAK names. One that is lost leaves it waiting for its timeout, and it then goes back to the
-  // first PSN not acknowledged.
-  bool was_missed(std::size_t e) const {
-    // What the peer had NAKed before the capture began it does not NAK again.
-    if (emitted_[e].step == course_.stretches.front().first_step) return true;
-    for (std::size_t i = emitted_[e].step + 1; i < course_.steps.size(); ++i) {
-      const Step& step = course_.steps[i];
-      if (sent_before(*step.request, *step_of(e).request)) continue;  // was overtaken
-      if (step.position < positions_[e]) return true;
-      if (step.position != positions_[e]) continue;
-      if (sent_back(positions_[e], cause_frame(e), step.request->frame)) return true;
-      return step.request->at - step_of(e).request->at >= patience_;
-    }
-    return true;  // never sent again while the capture lasts
-  }
-
-  // Whether another NAK, captured between these frames, made the requester go back to this
-  // position or farther.
-  bool sent_back(std::int64_t position, std::uint32_t after, std::uint32_t before) const {
-    for (std::size_t k = conversation_.answers.size(); k-- > 0;) {
-      const Packet& answer = *conversation_.answers[k];
-      if (answer.frame <= after) return false;
-      if (answer.frame < before && !is_positive(answer) &&
-          course_.answer_positions[k] <= position) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  static bool sent_before(const Packet& a, const Packet& b) {
-    if (a.identification == 0 || b.identification == 0) return false;
-    return static_cast<std::int16_t>(a.identification - b.identification) <= 0;
-  }
-
-  // How long after a NAK the requester must have gone back: several times what requests wait for
-  // their answers in this conversation.
-  void find_patience() {
-    std::vector<wire::Duration> waits;
-    for (const Step& step : course_.steps) {
-      if (step.verdict != nullptr && step.verdict->at >= step.request->at) {
-        waits.push_back(step.verdict->at - step.request->at);
-      }
-    }
-    constexpr int kPatience = 4;
-    patience_ = std::chrono::milliseconds(1);
-    if (waits.empty()) return;
-    const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
-    std::nth_element(waits.begin(), middle, waits.end());
-    usual_wait_ = *middle;
-    patience_ = std::max<wire::Duration>(patience_, *middle * kPatience);
   }
 
   // --- the result ---
@@ -620,18 +389,17 @@ class Comparer {
 
   const Conversation& conversation_;
   const RequestCourse& course_;
+  RequestHistory history_;
   std::vector<Emitted> emitted_;
   std::vector<bool> matched_;
   std::vector<std::int64_t> positions_;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> by_position_;
   std::unordered_map<const Packet*, const std::vector<ByteRange>*> disputed_;
   std::unordered_set<std::uint32_t> damaged_;  // PSNs
-  std::vector<std::uint32_t> request_frames_;
   std::vector<std::int64_t> progress_;
   std::unordered_set<std::string_view> seen_;
   std::unordered_set<std::size_t> reads_reported_;
-  wire::Duration usual_wait_{};
-  wire::Duration patience_{};
+  bool answered_ = false;  // something captured was
   Tally uncaptured_, twice_, lost_, unanswered_, reordered_, not_ready_otherwise_;
   Comparison result_;
 };

@@ -49,6 +49,8 @@ struct Comparison {
   // difference, unless frames of this responder are seen to be lost before the capture.
   std::vector<Difference> doubtful;
   std::uint32_t lost = 0;  // answers that the requester missed, too
+  // Captured answers left out: to requests that the capture does not hold.
+  std::uint32_t uncaptured = 0;
   std::vector<Note> notes;
   std::vector<DeviationSeen> deviations;
 };

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "replay/reading_search.hpp"
+
 namespace softrnic::replay {
 namespace {
 

@@ -202,6 +202,7 @@ class Pairing {
   void run() {
     pair_by_setup();
     pair_by_answers();
+    pair_by_port();
   }
 
  private:
@@ -245,6 +246,29 @@ class Pairing {
         take(episode, *candidate.answers);
       }
     }
+  }
+
+  // What is left over on either side and has one UDP source port belongs together, whatever its
+  // PSNs are; where that is said of two flows only.
+  void pair_by_port() {
+    for (Episode& episode : episodes_) {
+      if (episode.answers != nullptr) continue;
+      const Flow* only = nullptr;
+      std::size_t fitting = 0;
+      for (const Flow& flow : flows_) {
+        const bool same = reverse(flow.key, episode.flow->key) && !flow.responses.empty() &&
+                          fit(episode, flow).same_port && is_unused(flow);
+        if (!same) continue;
+        only = &flow;
+        ++fitting;
+      }
+      if (fitting == 1 && episode.requests.front()->source_port != 0) take(episode, *only);
+    }
+  }
+
+  bool is_unused(const Flow& flow) const {
+    return std::none_of(episodes_.begin(), episodes_.end(),
+                        [&flow](const Episode& other) { return other.answers == &flow; });
   }
 
   // The port decides between flows that fit about as well: with many queue pairs that start at the

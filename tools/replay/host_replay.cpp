@@ -11,6 +11,7 @@
 #include "replay/captured_memory.hpp"
 #include "replay/emulated_responder.hpp"
 #include "replay/responder_priming.hpp"
+#include "replay/response_assignment.hpp"
 
 namespace softrnic::replay {
 namespace {
@@ -21,18 +22,11 @@ using wire::Operation;
 // time, and a file may ask for any number.
 constexpr std::uint64_t kUnseenResponses = 1u << 18;
 
-bool is_atomic(const Packet& packet) {
-  const Operation operation = packet.opcode->operation;
-  return operation == Operation::compare_swap || operation == Operation::fetch_add;
-}
-
 // A conversation on its way through the emulated responder.
 struct Passage {
   const Conversation* conversation = nullptr;
   RequestCourse course;
-  std::vector<std::vector<std::size_t>> responses;  // READ and atomic answers of each step
-  // Answers to later repetitions of the step, which tell what it may have found.
-  std::vector<std::vector<std::size_t>> hints;
+  ResponseAssignment responses;
   std::optional<std::size_t> primed_stretch;
   ResponderPriming priming;
   std::vector<MemoryChange> changes;  // of each step; of no length where it changes nothing
@@ -45,73 +39,6 @@ struct Passage {
   ConversationResult result;
 };
 
-// The step that executed this position, which step `i` repeats; or `i` itself.
-std::size_t execution_of(const std::vector<Step>& steps, std::size_t i, std::int64_t position) {
-  for (std::size_t j = i; j-- > 0 && steps[i].fate == Fate::duplicate;) {
-    const Step& step = steps[j];
-    if (step.fate == Fate::executed && step.position <= position &&
-        position < step.position + step.psns) {
-      return j;
-    }
-  }
-  return i;
-}
-
-// Gives each READ and atomic response to the last request before it that it can answer.
-void assign_responses(Passage& passage) {
-  const auto& answers = passage.conversation->answers;
-  const auto& steps = passage.course.steps;
-  passage.responses.resize(steps.size());
-  passage.hints.resize(steps.size());
-  std::size_t next = 0;
-  for (std::size_t k = 0; k < answers.size(); ++k) {
-    while (next < steps.size() && steps[next].request->frame < answers[k]->frame) ++next;
-    const Operation operation = answers[k]->opcode->operation;
-    if (operation == Operation::acknowledge) continue;
-    const std::int64_t position = passage.course.answer_positions[k];
-    for (std::size_t i = next; i-- > 0;) {
-      const Step& step = steps[i];
-      if (step.fate != Fate::executed && step.fate != Fate::duplicate) continue;
-      if (position < step.position || position >= step.position + step.psns) continue;
-      const bool fits = operation == Operation::atomic_acknowledge
-                            ? is_atomic(*step.request)
-                            : step.request->opcode->operation == Operation::read_request;
-      if (!fits) continue;
-      passage.responses[i].push_back(k);
-      const std::size_t executed = execution_of(steps, i, position);
-      if (executed == i) break;
-      // An atomic's later answers repeat what its execution found; a READ's are read anew.
-      auto& earlier = is_atomic(*step.request) ? passage.responses : passage.hints;
-      earlier[executed].push_back(k);
-      break;
-    }
-  }
-}
-
-// What each executed request changes in memory.
-void find_changes(Passage& passage) {
-  std::uint32_t key = 0;
-  std::uint64_t address = 0;
-  bool in_write = false;
-  for (const Step& step : passage.course.steps) {
-    MemoryChange& change = passage.changes.emplace_back();
-    if (step.fate != Fate::executed) continue;
-    const Packet& request = *step.request;
-    if (const auto use = key_use(request, 0)) {
-      key = use->key;
-      address = use->address;
-      in_write = use->access == transport::kRemoteWrite;
-      if (use->access == transport::kRemoteAtomic) {
-        change = {request.frame, key, address, use->length};
-      }
-    }
-    if (!in_write || request.opcode->operation != Operation::write) continue;
-    change = {request.frame, key, address, request.payload.size()};
-    address += request.payload.size();
-    if (request.opcode->ends_message()) in_write = false;
-  }
-}
-
 class HostReplay {
  public:
   // `readings`: one for each conversation.
@@ -122,9 +49,9 @@ class HostReplay {
     for (std::size_t user = 0; user < conversations.size(); ++user) {
       Passage passage;
       passage.conversation = conversations[user];
-      passage.course = follow_requests(*conversations[user], readings[user]);
-      assign_responses(passage);
-      find_changes(passage);
+      passage.course = follow_requests(AnswerEvidence(*conversations[user]), readings[user]);
+      passage.responses = assign_responses(*passage.conversation, passage.course);
+      passage.changes = memory_changes(passage.course);
       passages_.push_back(std::move(passage));
     }
   }
@@ -182,7 +109,7 @@ class HostReplay {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const auto use = key_use(*steps[i].request, 0);
       if (!use || use->access != transport::kRemoteRead) continue;
-      for (const std::size_t k : passage.responses[i]) {
+      for (const std::size_t k : passage.responses.of_step[i]) {
         const Packet& answer = *passage.conversation->answers[k];
         const std::int64_t position = passage.course.answer_positions[k];
         const std::size_t first = execution_of(steps, i, position);
@@ -309,7 +236,7 @@ class HostReplay {
   std::optional<std::string> show_responses(Passage& passage, std::size_t i, const KeyUse& use,
                                             MemoryRange& range) {
     const Step& step = passage.course.steps[i];
-    const auto& responses = passage.responses[i];
+    const auto& responses = passage.responses.of_step[i];
     if (use.access == transport::kRemoteRead && responses.empty()) {
       unseen_ += step.psns;
       if (unseen_ > kUnseenResponses) {
@@ -337,9 +264,10 @@ class HostReplay {
     once(responses, [&](std::uint64_t address, wire::ByteView bytes, std::uint32_t frame) {
       show(passage, range, address, bytes, frame);
     });
-    once(passage.hints[i], [&](std::uint64_t address, wire::ByteView bytes, std::uint32_t frame) {
-      memory_.hint(range, address, bytes, frame);
-    });
+    once(passage.responses.of_repetitions[i],
+         [&](std::uint64_t address, wire::ByteView bytes, std::uint32_t frame) {
+           memory_.hint(range, address, bytes, frame);
+         });
     return std::nullopt;
   }
 
@@ -432,10 +360,8 @@ class HostReplay {
       const Stretch& stretch = passage.course.stretches[s];
       notes.push_back(
           {passage.course.steps[stretch.first_step].request->frame,
-           stretch.missing > 0
-               ? fmt::format("primed anew: the capture lacks the requests of {} PSNs before it",
-                             stretch.missing)
-               : std::string("primed anew: the queue pair had failed and answers again")});
+           fmt::format("primed anew: the capture lacks the requests of {} PSNs before it",
+                       stretch.missing)});
     }
     if (!passage.changed.empty()) {
       std::uint64_t bytes = 0;
@@ -470,82 +396,12 @@ class HostReplay {
   std::uint64_t unseen_ = 0;
 };
 
-// Replays a host, then again those of its conversations that differ, with other readings of the
-// capture, and keeps what leaves fewer differences.
-class ReadingSearch {
- public:
-  ReadingSearch(const std::vector<const Conversation*>& conversations,
-                const std::vector<Packet>& packets, const std::vector<Packet>& damaged)
-      : conversations_(conversations),
-        packets_(packets),
-        damaged_(damaged),
-        readings_(conversations.size()) {}
-
-  std::vector<ConversationResult> search() {
-    results_ = replay();
-    for (const Arrival arrival : {Arrival::heed_msn, Arrival::late}) {
-      attempt([arrival](std::size_t, Reading& reading) {
-        reading.arrival = arrival;
-        return true;
-      });
-    }
-    std::map<std::size_t, std::vector<std::int64_t>> starts;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (differences(results_[i]) > 0) starts[i] = possible_starts(*conversations_[i]);
-    }
-    std::size_t most = 0;
-    for (const auto& [i, list] : starts) most = std::max(most, list.size());
-    for (std::size_t n = 0; n < most; ++n) {
-      attempt([&starts, n](std::size_t i, Reading& reading) {
-        if (starts[i].size() <= n) return false;
-        reading = {.arrival = Arrival::early, .start = starts[i][n]};
-        return true;
-      });
-    }
-    return std::move(results_);
-  }
-
- private:
-  static std::size_t differences(const ConversationResult& result) {
-    return result.comparison.differences.size();
-  }
-
-  std::vector<ConversationResult> replay() const {
-    return HostReplay(conversations_, readings_, packets_, damaged_).run();
-  }
-
-  // `change(i, reading)` changes the reading of conversation `i`, or returns false.
-  template <class Change>
-  void attempt(Change change) {
-    const std::vector<Reading> before = readings_;
-    bool changed = false;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (differences(results_[i]) > 0) changed = change(i, readings_[i]) || changed;
-    }
-    if (!changed) return;
-    std::vector<ConversationResult> others = replay();
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (differences(others[i]) < differences(results_[i])) {
-        results_[i] = std::move(others[i]);
-      } else {
-        readings_[i] = before[i];
-      }
-    }
-  }
-
-  const std::vector<const Conversation*>& conversations_;
-  const std::vector<Packet>& packets_;
-  const std::vector<Packet>& damaged_;
-  std::vector<Reading> readings_;
-  std::vector<ConversationResult> results_;
-};
-
 }  // namespace
 
-std::vector<ConversationResult> replay_host(const std::vector<const Conversation*>& conversations,
-                                            const std::vector<Packet>& packets,
-                                            const std::vector<Packet>& damaged) {
-  return ReadingSearch(conversations, packets, damaged).search();
+std::vector<ConversationResult> replay_host_as_read(
+    const std::vector<const Conversation*>& conversations, const std::vector<Reading>& readings,
+    const std::vector<Packet>& packets, const std::vector<Packet>& damaged) {
+  return HostReplay(conversations, readings, packets, damaged).run();
 }
 
 }  // namespace softrnic::replay

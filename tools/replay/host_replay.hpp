@@ -23,12 +23,10 @@ struct ConversationResult {
   bool agrees() const { return refusal.empty() && comparison.differences.empty(); }
 };
 
-// Where a capture can be read in several ways, the one that leaves the fewest differences counts.
-//
-// `conversations`: those of one responder address. `packets`: the whole capture's; `damaged`: its
-// frames that did not come out right.
-std::vector<ConversationResult> replay_host(const std::vector<const Conversation*>& conversations,
-                                            const std::vector<Packet>& packets,
-                                            const std::vector<Packet>& damaged);
+// `conversations`: those of one responder address, with a reading for each. `packets`: the whole
+// capture's; `damaged`: its frames that did not come out right.
+std::vector<ConversationResult> replay_host_as_read(
+    const std::vector<const Conversation*>& conversations, const std::vector<Reading>& readings,
+    const std::vector<Packet>& packets, const std::vector<Packet>& damaged);
 
 }  // namespace softrnic::replay

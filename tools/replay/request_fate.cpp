@@ -2,11 +2,11 @@
 #include "replay/request_fate.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
+
+#include "replay/expected_start.hpp"
 
 namespace softrnic::replay {
 namespace {
@@ -14,20 +14,7 @@ namespace {
 using wire::NakCode;
 using wire::Operation;
 
-// PSNs that a peer may be ahead of a requester that repeats itself.
-constexpr std::int64_t kPlausibleLead = 1 << 16;
-// Answers from which another start is taken.
-constexpr std::size_t kStartsTried = 8;
-constexpr std::size_t kStartSearched = 256;
-constexpr std::uint32_t kNoFrame = std::numeric_limits<std::uint32_t>::max();
-
-bool is_sequence_nak(const Packet& answer) {
-  return syndrome_of(answer) == wire::Syndrome::nak(NakCode::psn_sequence_error);
-}
-
-bool is_final_nak(const Packet& answer) {
-  return syndrome_of(answer).is_nak() && !is_sequence_nak(answer);
-}
+constexpr std::uint32_t kNoFrame = AnswerEvidence::kNoFrame;
 
 bool takes_receive(const wire::OpcodeInfo& opcode) {
   if (opcode.operation == Operation::send) return opcode.starts_message();
@@ -40,209 +27,43 @@ bool spans_packets(const wire::OpcodeInfo& opcode) {
 
 class Follower {
  public:
-  Follower(const Conversation& conversation, const Reading& reading)
-      : conversation_(conversation), reading_(reading) {}
+  Follower(const AnswerEvidence& evidence, const Reading& reading)
+      : evidence_(evidence), reading_(reading) {}
 
   RequestCourse follow() {
-    if (conversation_.requests.empty()) return std::move(course_);
-    place_requests();
-    place_answers();
-    begin_stretch(0, reading_.start.value_or(first_expected()), 0);
+    if (evidence_.requests() == 0) return std::move(course_);
+    make_steps();
+    leave_out_repeated_naks();
+    begin_stretch(0, reading_.start.value_or(expected_start(evidence_)), 0);
     for (std::size_t i = 0; i < course_.steps.size(); ++i) decide(i);
     for (Stretch& stretch : course_.stretches) count_messages(stretch);
     limit_receives();
     return std::move(course_);
   }
 
-  std::vector<std::int64_t> possible_starts() {
-    std::vector<std::int64_t> starts;
-    if (conversation_.requests.empty()) return starts;
-    place_requests();
-    place_answers();
-    const bool in_order = begins_in_order();
-    const auto add = [&starts](std::int64_t start) {
-      const bool plausible = start > -kPlausibleLead && start < kPlausibleLead;
-      if (plausible && std::find(starts.begin(), starts.end(), start) == starts.end()) {
-        starts.push_back(start);
-      }
-    };
-    const std::size_t begin = answers_after(course_.steps.front().request->frame);
-    for (std::size_t k = begin; k < answers_within(begin, kStartsTried) && !in_order; ++k) {
-      add(proves(k));
-    }
-    // Answers to repetitions all carry one MSN; the last of them may be to a new request.
-    std::vector<std::int64_t> same_msn;
-    std::optional<std::uint32_t> msn;
-    for (std::size_t k = begin; k < answers_within(begin, kStartSearched); ++k) {
-      if (!has_msn(k)) continue;
-      if (!msn) msn = msn_of(k);
-      if (msn_of(k) == *msn) same_msn.push_back(proves(k));
-    }
-    std::sort(same_msn.rbegin(), same_msn.rend());
-    same_msn.erase(std::unique(same_msn.begin(), same_msn.end()), same_msn.end());
-    constexpr std::size_t kRepetitions = 3;
-    if (in_order && same_msn.size() < kRepetitions) return starts;
-    for (std::size_t i = 0; i < std::min<std::size_t>(same_msn.size(), 2); ++i) add(same_msn[i]);
-    return starts;
-  }
-
  private:
-  std::size_t answers_within(std::size_t begin, std::size_t count) const {
-    return std::min(begin + count, conversation_.answers.size());
-  }
-
-  // The capture begins with a message, and no request comes twice or too late before the first
-  // few answers.
-  bool begins_in_order() const {
-    if (!course_.steps.front().request->opcode->starts_message()) return false;
-    const std::size_t begin = answers_after(course_.steps.front().request->frame);
-    if (begin > 0) return false;
-    const std::size_t last = std::min(kStartsTried, conversation_.answers.size());
-    const std::uint32_t limit = last == 0 ? kNoFrame : conversation_.answers[last - 1]->frame;
-    for (std::size_t i = 1; i < course_.steps.size(); ++i) {
-      if (course_.steps[i].request->frame > limit) break;
-      if (course_.steps[i].position < highs_[i - 1]) return false;
-    }
-    return true;
-  }
-
-  // --- positions: PSNs without wrap ---
-
-  void place_requests() {
-    wire::Psn anchor = conversation_.requests.front()->psn();
-    std::int64_t anchor_position = 0;
-    std::int64_t high = 0;
-    for (const Packet* request : conversation_.requests) {
+  void make_steps() {
+    for (std::size_t i = 0; i < evidence_.requests(); ++i) {
       Step step;
-      step.request = request;
-      step.position = anchor_position + request->psn().since(anchor);
-      step.psns = psns_of(*request);
-      step.takes_receive = takes_receive(*request->opcode);
-      if (step.position >= anchor_position) {
-        anchor = request->psn();
-        anchor_position = step.position;
-      }
-      high = std::max(high, step.position + step.psns);
-      highs_.push_back(high);
-      copies_[step.position].push_back(course_.steps.size());
+      step.request = &evidence_.request(i);
+      step.position = evidence_.request_position(i);
+      step.psns = evidence_.psns(i);
+      step.takes_receive = takes_receive(*step.request->opcode);
       course_.steps.push_back(step);
     }
+    course_.answer_positions = evidence_.answer_positions();
   }
 
-  std::uint32_t psns_of(const Packet& request) const {
-    if (request.opcode->operation != Operation::read_request) return 1;
-    const std::uint64_t length = request.headers.reth.dma_length;
-    const std::uint64_t mtu = conversation_.path_mtu;
-    return std::max<std::uint32_t>(1, static_cast<std::uint32_t>((length + mtu - 1) / mtu));
-  }
-
-  // An answer's position is near what had been requested when it came.
-  void place_answers() {
-    std::unordered_set<std::string_view> seen_naks;
-    std::size_t next = 0;
-    const std::vector<Step>& steps = course_.steps;
-    for (const Packet* answer : conversation_.answers) {
-      while (next < steps.size() && steps[next].request->frame < answer->frame) ++next;
-      const std::size_t last = next == 0 ? 0 : next - 1;
-      const Step& near = steps[last];
-      course_.answer_positions.push_back(near.position + answer->psn().since(near.request->psn()));
-      requested_.push_back(next == 0 ? std::numeric_limits<std::int64_t>::min() : highs_[last]);
-      // One NAK that the network delivered twice tells nothing new.
-      const std::string_view bytes(reinterpret_cast<const char*>(answer->bytes.data()),
-                                   answer->bytes.size());
-      used_.push_back(is_sequence_nak(*answer) && !seen_naks.insert(bytes).second);
-      answers_at_[course_.answer_positions.back()].push_back(requested_.size() - 1);
+  // One NAK that the network delivered twice tells nothing new.
+  void leave_out_repeated_naks() {
+    std::unordered_set<std::string_view> seen;
+    used_.assign(evidence_.answers(), false);
+    for (std::size_t k = 0; k < evidence_.answers(); ++k) {
+      const Packet& answer = evidence_.answer(k);
+      const std::string_view bytes(reinterpret_cast<const char*>(answer.bytes.data()),
+                                   answer.bytes.size());
+      used_[k] = is_sequence_nak(answer) && !seen.insert(bytes).second;
     }
-  }
-
-  // --- reading the answers ---
-
-  std::size_t answers_after(std::uint32_t frame) const {
-    const auto& answers = conversation_.answers;
-    return static_cast<std::size_t>(
-        std::upper_bound(answers.begin(), answers.end(), frame,
-                         [](std::uint32_t f, const Packet* a) { return f < a->frame; }) -
-        answers.begin());
-  }
-
-  // All positions below this are proved to be executed.
-  std::int64_t proves(std::size_t answer) const {
-    const bool positive = is_positive(*conversation_.answers[answer]);
-    return course_.answer_positions[answer] + (positive ? 1 : 0);
-  }
-
-  // An answer to something never asked for proves nothing.
-  bool sensible(std::size_t answer) const {
-    return course_.answer_positions[answer] < requested_[answer] ||
-           (!is_positive(*conversation_.answers[answer]) &&
-            course_.answer_positions[answer] <= requested_[answer]);
-  }
-
-  // Frame of the next captured request of this position after step `i`.
-  std::uint32_t next_copy(std::int64_t position, std::size_t i) const {
-    const auto found = copies_.find(position);
-    if (found == copies_.end()) return kNoFrame;
-    const auto next = std::upper_bound(found->second.begin(), found->second.end(), i);
-    return next == found->second.end() ? kNoFrame : course_.steps[*next].request->frame;
-  }
-
-  // --- the start ---
-
-  // The PSN expected when the first captured request arrived. Where no connection manager told it,
-  // it is that request's own, unless the first answers show that the peer waited for an earlier
-  // one, or had been farther already.
-  std::int64_t first_expected() const {
-    const Step& first = course_.steps.front();
-    if (conversation_.first_psn) {
-      const std::int32_t ahead = first.request->psn().since(*conversation_.first_psn);
-      if (ahead >= 0) return -ahead;
-    }
-    if (const std::int64_t executed = executed_before(); executed > 0) return executed;
-    std::int64_t lowest = 0;
-    std::size_t next = 0;
-    for (std::size_t k = answers_after(first.request->frame); k < conversation_.answers.size();
-         ++k) {
-      const Packet& answer = *conversation_.answers[k];
-      for (; next < course_.steps.size() && course_.steps[next].request->frame < answer.frame;
-           ++next) {
-        lowest = std::min(lowest, course_.steps[next].position);
-      }
-      const std::int64_t position = course_.answer_positions[k];
-      if (is_positive(answer) && position < 0) continue;  // to requests before the capture
-      if (is_sequence_nak(answer) && position <= 0) return position;
-      if (is_positive(answer) && position >= requested_[k]) return position + 1;
-      break;
-    }
-    return lowest;
-  }
-
-  // A capture that begins among repetitions: what answers before its first request prove, or what
-  // READ and atomic responses of one and the same MSN answer, for executed anew each would have
-  // counted.
-  std::int64_t executed_before() const {
-    const std::size_t begin = answers_after(course_.steps.front().request->frame);
-    std::int64_t proved = 0;
-    for (std::size_t k = 0; k < begin; ++k) proved = std::max(proved, proves(k));
-    if (proved > 0) return proved < kPlausibleLead ? proved : 0;
-
-    std::optional<std::uint32_t> msn;
-    std::int64_t repeated = 0;
-    for (std::size_t k = begin; k < conversation_.answers.size(); ++k) {
-      const Packet& answer = *conversation_.answers[k];
-      if (answer.opcode->operation == Operation::acknowledge || !has_msn(k) ||
-          proves(k) <= proved) {
-        if (answer.opcode->operation == Operation::acknowledge) break;
-        continue;
-      }
-      const bool new_message = copies_.count(course_.answer_positions[k]) != 0;
-      if (msn && new_message && msn_of(k) != *msn) {
-        return msn_of(k) == ((*msn + 1) & 0xffffff) ? repeated : 0;
-      }
-      if (msn && new_message) repeated = proves(k);
-      msn = msn_of(k);
-      proved = proves(k);
-    }
-    return 0;
   }
 
   void begin_stretch(std::size_t first_step, std::int64_t expected, std::uint64_t missing) {
@@ -264,44 +85,23 @@ class Follower {
 
   void decide(std::size_t i) {
     const Step& step = course_.steps[i];
-    if (ended_) {
-      if (!revived(i)) return settle(i, Fate::ignored, nullptr);
-      begin_stretch(i, step.position, 0);
-    }
+    if (ended_) return settle(i, Fate::ignored, nullptr);
     if (step.position > expected_) close_gap(i);
     if (step.position < expected_) return settle(i, Fate::duplicate, nullptr);
     if (step.position > expected_) return beyond(i);
     in_sequence(i);
   }
 
-  // A connection that had ended answers again: a new one on the same numbers.
-  bool revived(std::size_t i) const {
-    const Step& step = course_.steps[i];
-    for (std::size_t k = answers_after(step.request->frame); k < conversation_.answers.size();
-         ++k) {
-      if (sensible(k) && is_positive(*conversation_.answers[k]) && proves(k) > step.position) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   // A request beyond the expected PSN, when the peer is seen to have executed what lies between
   // although the capture does not hold it: the capture has a hole, where the requests last jump
   // over the expected PSN.
   void close_gap(std::size_t i) {
-    const std::uint32_t limit = next_copy(expected_, i);
-    std::int64_t proved = expected_;
-    std::uint32_t proof = kNoFrame;
-    for (std::size_t k = answers_after(course_.steps[i].request->frame);
-         k < conversation_.answers.size(); ++k) {
-      const std::uint32_t frame = conversation_.answers[k]->frame;
-      if (frame >= limit) break;
-      if (!sensible(k) || proves(k) <= proved) continue;
-      proof = std::min(proof, frame);
-      proved = proves(k);
-    }
-    if (proved <= expected_ || jumps_again(i, proof)) return;
+    const std::size_t begin = evidence_.answers_after(course_.steps[i].request->frame);
+    const std::int64_t proved = evidence_.proved_from(begin);
+    if (proved <= expected_ || !evidence_.copies(expected_).empty()) return;
+    std::size_t proof = begin;
+    while (!evidence_.sensible(proof) || evidence_.proves(proof) <= expected_) ++proof;
+    if (jumps_again(i, evidence_.answer(proof).frame)) return;
     const std::int64_t expected = std::min(proved, course_.steps[i].position);
     begin_stretch(i, expected, static_cast<std::uint64_t>(expected - expected_));
   }
@@ -326,35 +126,36 @@ class Follower {
     if (nak_sent_) return;
     nak_sent_ = true;
     // The NAK that answers it is accounted for.
-    for (std::size_t k = answers_after(course_.steps[i].request->frame);
-         k < conversation_.answers.size(); ++k) {
-      if (!used_[k] && is_sequence_nak(*conversation_.answers[k]) &&
-          course_.answer_positions[k] == expected_) {
-        used_[k] = true;
-        course_.steps[i].verdict = conversation_.answers[k];
-        return;
-      }
+    const std::size_t begin = evidence_.answers_after(course_.steps[i].request->frame);
+    for (const std::size_t k : evidence_.answers_at(expected_)) {
+      if (k < begin || used_[k] || !is_sequence_nak(evidence_.answer(k))) continue;
+      used_[k] = true;
+      course_.steps[i].verdict = &evidence_.answer(k);
+      return;
     }
   }
 
   void in_sequence(std::size_t i) {
     const Step& step = course_.steps[i];
-    const std::uint32_t limit = next_copy(step.position, i);
+    const std::uint32_t limit = evidence_.next_copy(step.position, i);
     const Packet* lost = nullptr;
-    for (std::size_t k = answers_after(step.request->frame); k < conversation_.answers.size();
+    for (std::size_t k = evidence_.answers_after(step.request->frame); k < evidence_.answers();
          ++k) {
-      if (used_[k] || !sensible(k)) continue;
-      const Packet& answer = *conversation_.answers[k];
+      // Nothing that follows concerns it.
+      if (evidence_.proved_from(k) <= step.position && !answered_from(k, step.position)) break;
+      if (used_[k] || !evidence_.sensible(k)) continue;
+      const Packet& answer = evidence_.answer(k);
       if (lost != nullptr && answer.frame >= limit) break;
-      const std::int64_t position = course_.answer_positions[k];
-      if (proves(k) > step.position) {
+      if (evidence_.proves(k) > step.position) {
         // Proved only after it was sent again: it may have been executed then.
         if (answer.frame > limit && arrived_later(i, k)) lost = &answer;
         if (lost != nullptr) break;
         return execute(i, &answer);
       }
-      if (position != step.position) continue;
+      if (evidence_.answer_position(k) != step.position) continue;
       if (syndrome_of(answer).is_rnr_nak()) {
+        // Never sent again and yet acknowledged: the RNR NAK is not to be believed.
+        if (limit == kNoFrame && evidence_.proved_from(k + 1) > step.position) continue;
         used_[k] = true;
         nak_sent_ = false;
         return settle(i, Fate::not_ready, &answer);
@@ -376,6 +177,12 @@ class Follower {
     execute(i, nullptr);
   }
 
+  // Answers of this very position are among those from `k` on.
+  bool answered_from(std::size_t k, std::int64_t position) const {
+    const std::vector<std::size_t>& answers = evidence_.answers_at(position);
+    return !answers.empty() && answers.back() >= k;
+  }
+
   bool arrived_later(std::size_t i, std::size_t proof) const {
     if (reading_.arrival == Arrival::early) return false;
     return reading_.arrival == Arrival::late || msn_denies(i, proof);
@@ -387,9 +194,9 @@ class Follower {
     const Step& step = course_.steps[i];
     if (!step.request->opcode->ends_message()) return false;
     const std::optional<std::uint32_t> before = msn_before(i, end);
-    for (std::size_t k = answers_after(step.request->frame); before && k < end; ++k) {
-      const bool too_low = has_msn(k) && proves(k) <= step.position &&
-                           wire::Psn(msn_of(k)).since(wire::Psn(*before)) <= 0;
+    for (std::size_t k = evidence_.answers_after(step.request->frame); before && k < end; ++k) {
+      const bool too_low = evidence_.has_msn(k) && evidence_.proves(k) <= step.position &&
+                           wire::Psn(evidence_.msn(k)).since(wire::Psn(*before)) <= 0;
       if (too_low && answers_duplicate(i, k)) return true;
     }
     return false;
@@ -402,40 +209,24 @@ class Follower {
     const std::int64_t position = course_.steps[i].position;
     std::optional<std::size_t> base;
     for (std::size_t k = end - std::min(end, kSearched); k < end; ++k) {
-      if (!has_msn(k) || proves(k) > position) continue;
-      if (!base || proves(k) > proves(*base)) base = k;
+      if (!evidence_.has_msn(k) || evidence_.proves(k) > position) continue;
+      if (!base || evidence_.proves(k) > evidence_.proves(*base)) base = k;
     }
     if (!base) return std::nullopt;
-    const auto since = std::lower_bound(ends_.begin(), ends_.end(), proves(*base));
+    const auto since = std::lower_bound(ends_.begin(), ends_.end(), evidence_.proves(*base));
     const auto until = std::lower_bound(ends_.begin(), ends_.end(), position);
-    return (msn_of(*base) + static_cast<std::uint32_t>(until - since)) & 0xffffff;
-  }
-
-  bool has_msn(std::size_t k) const {
-    const Packet& answer = *conversation_.answers[k];
-    return is_positive(answer) && answer.opcode->has(wire::kAeth);
-  }
-  std::uint32_t msn_of(std::size_t k) const { return conversation_.answers[k]->headers.aeth.msn; }
-
-  const std::vector<std::size_t>& answers_at(std::int64_t position) const {
-    static const std::vector<std::size_t> kNone;
-    const auto found = answers_at_.find(position);
-    return found == answers_at_.end() ? kNone : found->second;
+    return (evidence_.msn(*base) + static_cast<std::uint32_t>(until - since)) & 0xffffff;
   }
 
   // The request of answer `k` was captured once more after step `i`, when its first copy had been
   // answered already.
   bool answers_duplicate(std::size_t i, std::size_t k) const {
-    const std::int64_t position = course_.answer_positions[k];
-    const auto copies = copies_.find(position);
-    if (copies == copies_.end()) return false;
-    const auto copy = std::upper_bound(copies->second.begin(), copies->second.end(), i);
-    if (copy == copies->second.end()) return false;
-    const std::uint32_t repeated = course_.steps[*copy].request->frame;
-    if (repeated >= conversation_.answers[k]->frame) return false;
-    const std::vector<std::size_t>& answers = answers_at(position);
+    const std::int64_t position = evidence_.answer_position(k);
+    const std::uint32_t repeated = evidence_.next_copy(position, i);
+    if (repeated >= evidence_.answer(k).frame) return false;
+    const std::vector<std::size_t>& answers = evidence_.answers_at(position);
     return std::any_of(answers.begin(), answers.end(),
-                       [&](std::size_t j) { return conversation_.answers[j]->frame < repeated; });
+                       [&](std::size_t j) { return evidence_.answer(j).frame < repeated; });
   }
 
   void execute(std::size_t i, const Packet* proof) {
@@ -464,9 +255,9 @@ class Follower {
   std::uint64_t rest_of_message(std::size_t i) const {
     std::uint64_t bytes = 0;
     for (std::int64_t position = course_.steps[i].position;; ++position) {
-      const auto copy = copies_.find(position);
-      if (copy == copies_.end()) return bytes;
-      const Packet& request = *course_.steps[copy->second.front()].request;
+      const std::vector<std::size_t>& copies = evidence_.copies(position);
+      if (copies.empty()) return bytes;
+      const Packet& request = evidence_.request(copies.front());
       bytes += request.payload.size();
       if (request.opcode->ends_message()) return bytes;
     }
@@ -499,13 +290,15 @@ class Follower {
     std::map<std::uint32_t, std::uint32_t> votes;
     std::optional<std::uint32_t> first;
     std::int64_t proved = stretch.expected - 1;
-    for (std::size_t k = 0; k < conversation_.answers.size(); ++k) {
-      const Packet& answer = *conversation_.answers[k];
-      if (!answer.opcode->has(wire::kAeth) || !sensible(k) || stretch_at(answer.frame) != index) {
+    for (std::size_t k = 0; k < evidence_.answers(); ++k) {
+      const Packet& answer = evidence_.answer(k);
+      if (!answer.opcode->has(wire::kAeth) || !evidence_.sensible(k) ||
+          stretch_at(answer.frame) != index) {
         continue;
       }
-      if (proves(k) <= proved && (is_positive(answer) || proves(k) < proved)) continue;
-      proved = proves(k);
+      if (evidence_.proves(k) <= proved && (is_positive(answer) || evidence_.proves(k) < proved))
+        continue;
+      proved = evidence_.proves(k);
       const std::uint32_t counted = stretch.completed_at(proved - 1);
       const std::uint32_t msn = (answer.headers.aeth.msn - counted) & 0xffffff;
       if (!first) first = msn;
@@ -556,14 +349,10 @@ class Follower {
            syndrome == wire::Syndrome::nak(NakCode::remote_operational_error);
   }
 
-  const Conversation& conversation_;
+  const AnswerEvidence& evidence_;
   Reading reading_;
   RequestCourse course_;
-  std::vector<std::int64_t> highs_;      // requested up to and including each step
-  std::vector<std::int64_t> requested_;  // requested when each answer came
-  std::vector<bool> used_;               // the NAK belongs to a request already
-  std::unordered_map<std::int64_t, std::vector<std::size_t>> copies_;      // steps by position
-  std::unordered_map<std::int64_t, std::vector<std::size_t>> answers_at_;  // answers by position
+  std::vector<bool> used_;          // the NAK belongs to a request already
   std::vector<std::int64_t> ends_;  // positions of executed messages' last packets
   std::int64_t expected_ = 0;
   bool nak_sent_ = false;
@@ -580,20 +369,8 @@ std::uint32_t Stretch::completed_at(std::int64_t position) const {
   return after == completed.begin() ? 0 : std::prev(after)->second;
 }
 
-RequestCourse follow_requests(const Conversation& conversation, const Reading& reading) {
-  return Follower(conversation, reading).follow();
-}
-
-std::vector<std::int64_t> possible_starts(const Conversation& conversation) {
-  return Follower(conversation, {}).possible_starts();
-}
-
-bool is_positive(const Packet& answer) {
-  return answer.opcode->operation != Operation::acknowledge || syndrome_of(answer).is_ack();
-}
-
-wire::Syndrome syndrome_of(const Packet& answer) {
-  return answer.opcode->has(wire::kAeth) ? answer.headers.aeth.syndrome : wire::Syndrome::ack();
+RequestCourse follow_requests(const AnswerEvidence& evidence, const Reading& reading) {
+  return Follower(evidence, reading).follow();
 }
 
 }  // namespace softrnic::replay

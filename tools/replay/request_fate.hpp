@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "replay/conversation.hpp"
+#include "replay/answer_evidence.hpp"
 
 namespace softrnic::replay {
 
@@ -79,14 +79,7 @@ struct Reading {
   std::optional<std::int64_t> start;
 };
 
-// Other positions that the peer may have expected when the capture began. None when requests and
-// answers are in order from the first one on.
-std::vector<std::int64_t> possible_starts(const Conversation& conversation);
-
-RequestCourse follow_requests(const Conversation& conversation, const Reading& reading = {});
-
-// An answer that proves every PSN up to its own: an ACK, a READ or an atomic response.
-bool is_positive(const Packet& answer);
-wire::Syndrome syndrome_of(const Packet& answer);  // ACK for a response without AETH
+// `evidence`: of the conversation's answers.
+RequestCourse follow_requests(const AnswerEvidence& evidence, const Reading& reading = {});
 
 }  // namespace softrnic::replay

@@ -72,6 +72,31 @@ bool granted(const Step& step) {
          syndrome_of(*step.verdict) != Syndrome::nak(NakCode::remote_access_error);
 }
 
+std::vector<MemoryChange> memory_changes(const RequestCourse& course) {
+  std::vector<MemoryChange> changes;
+  std::uint32_t key = 0;
+  std::uint64_t address = 0;
+  bool in_write = false;
+  for (const Step& step : course.steps) {
+    MemoryChange& change = changes.emplace_back();
+    if (step.fate != Fate::executed) continue;
+    const Packet& request = *step.request;
+    if (const auto use = key_use(request, 0)) {
+      key = use->key;
+      address = use->address;
+      in_write = use->access == transport::kRemoteWrite;
+      if (use->access == transport::kRemoteAtomic) {
+        change = {request.frame, key, address, use->length};
+      }
+    }
+    if (!in_write || request.opcode->operation != Operation::write) continue;
+    change = {request.frame, key, address, request.payload.size()};
+    address += request.payload.size();
+    if (request.opcode->ends_message()) in_write = false;
+  }
+  return changes;
+}
+
 ResponderPriming prime_responder(const Conversation& conversation, const RequestCourse& course,
                                  const Stretch& stretch, std::size_t domain) {
   constexpr std::uint32_t kAllAccess =

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "replay/captured_memory.hpp"
 #include "replay/conversation.hpp"
@@ -18,6 +19,9 @@ std::optional<KeyUse> key_use(const Packet& request, std::size_t user);
 
 // Whether the captured peer found nothing wrong with the request's key.
 bool granted(const Step& step);
+
+// What each step changes in memory; of no length where it changes nothing.
+std::vector<MemoryChange> memory_changes(const RequestCourse& course);
 
 // Settings for one stretch of a conversation.
 ResponderPriming prime_responder(const Conversation& conversation, const RequestCourse& course,
