@@ -2,6 +2,7 @@
 #include "replay/expected_start.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -115,7 +116,8 @@ std::int64_t expected_start(const AnswerEvidence& evidence) {
     if (ahead >= 0) return -ahead;
   }
   if (const std::int64_t executed = executed_before(evidence); executed > 0) return executed;
-  std::int64_t lowest = 0;
+  std::int64_t lowest = 0;                                        // requested before the answer
+  std::int64_t early = std::numeric_limits<std::int64_t>::min();  // proved for what came before
   std::size_t next = 0;
   for (std::size_t k = evidence.answers_after(evidence.request(0).frame); k < evidence.answers();
        ++k) {
@@ -124,12 +126,15 @@ std::int64_t expected_start(const AnswerEvidence& evidence) {
       lowest = std::min(lowest, evidence.request_position(next));
     }
     const std::int64_t position = evidence.answer_position(k);
-    if (is_positive(answer) && position < 0) continue;  // to requests before the capture
+    if (is_positive(answer) && position < 0) {  // to a request before the capture
+      early = std::max(early, position + 1);
+      continue;
+    }
     if (is_sequence_nak(answer) && position <= 0) return position;
     if (is_positive(answer) && !evidence.sensible(k) && stands(evidence, k)) return position + 1;
     break;
   }
-  return lowest;
+  return std::max(lowest, early);
 }
 
 std::vector<std::int64_t> possible_starts(const AnswerEvidence& evidence) {

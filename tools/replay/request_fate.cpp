@@ -148,9 +148,9 @@ class Follower {
       if (lost != nullptr && answer.frame >= limit) break;
       if (evidence_.proves(k) > step.position) {
         // Proved only after it was sent again: it may have been executed then.
-        if (answer.frame > limit && arrived_later(i, k)) lost = &answer;
-        if (lost != nullptr) break;
-        return execute(i, &answer);
+        if (answer.frame <= limit || !arrived_later(i, k)) return execute(i, &answer);
+        lost = &answer;
+        break;
       }
       if (evidence_.answer_position(k) != step.position) continue;
       if (syndrome_of(answer).is_rnr_nak()) {

@@ -77,9 +77,17 @@ bool RequestHistory::overtaken(const Step& step, std::uint32_t frame) const {
 
 bool RequestHistory::goes_back(std::int64_t position, const Packet& nak) const {
   const auto after = steps().begin() + static_cast<std::ptrdiff_t>(steps_before(nak.frame));
-  return std::any_of(after, steps().end(),
-                     [position](const Step& step) { return step.position <= position; }) ||
-         end_ <= nak.at + patience_;
+  if (std::any_of(after, steps().end(),
+                  [position](const Step& step) { return step.position <= position; })) {
+    return true;
+  }
+  // The request that made the peer send the NAK was dropped, and cannot be acknowledged.
+  for (std::size_t k = conversation_.answers.size(); k-- > 0;) {
+    const Packet& answer = *conversation_.answers[k];
+    if (answer.frame <= nak.frame) break;
+    if (is_positive(answer) && course_.answer_positions[k] > position) return false;
+  }
+  return end_ <= nak.at + patience_;
 }
 
 }  // namespace softrnic::replay

@@ -31,7 +31,7 @@ class RequestHistory {
   // Whether a request beyond this one was on its way by then.
   bool overtaken(const Step& step, std::uint32_t frame) const;
   // Whether the requester goes back to this position, or farther, after a NAK; true also where the
-  // capture ends before it could.
+  // capture ends before it could, and nothing more is acknowledged before that.
   bool goes_back(std::int64_t position, const Packet& nak) const;
 
   // What requests usually wait for their answers in this conversation.

@@ -41,8 +41,8 @@ std::vector<CapturedFrame> write_frames() {
 // A classic capture with nanosecond stamps; each frame cut to `snap_length`.
 void write_pcap(const std::string& path, const std::vector<CapturedFrame>& frames,
                 int link_type = DLT_EN10MB, std::uint32_t snap_length = 65535) {
-  pcap_t* handle = pcap_open_dead_with_tstamp_precision(link_type, 65535,
-                                                        PCAP_TSTAMP_PRECISION_NANO);
+  pcap_t* handle =
+      pcap_open_dead_with_tstamp_precision(link_type, 65535, PCAP_TSTAMP_PRECISION_NANO);
   pcap_dumper_t* dumper = pcap_dump_open(handle, path.c_str());
   REQUIRE(dumper != nullptr);
   for (const CapturedFrame& frame : frames) {
@@ -108,7 +108,9 @@ TEST_CASE("pcapng as our own capture writes it is read", "[capture_reader]") {
 
 TEST_CASE("what is no capture is refused in one line", "[capture_reader]") {
   const ScratchFile file;
-  SECTION("missing") { CHECK(refusal(file.path()).find("cannot open") != std::string::npos); }
+  SECTION("missing") {
+    CHECK(refusal(file.path()).find("cannot open") != std::string::npos);
+  }
   SECTION("a folder") {
     std::filesystem::create_directory(file.path());
     CHECK(refusal(file.path()).find("directory") != std::string::npos);

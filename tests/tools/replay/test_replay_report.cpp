@@ -54,8 +54,8 @@ TEST_CASE("the text shows the first differences, all when asked", "[replay_repor
   const std::size_t count = replay.results[0].comparison.differences.size();
   REQUIRE(count >= 1);
   const std::string text = text_report(replay, "x", false);
-  const std::string first = fmt::format(
-      "  frame {}: captured: ", replay.results[0].comparison.differences.front().frame);
+  const std::string first =
+      fmt::format("  frame {}: captured: ", replay.results[0].comparison.differences.front().frame);
   CHECK(text.find(first) != std::string::npos);
   CHECK(text.find("softrnic: ACK, PSN ") != std::string::npos);
   CHECK(text.find("1 of 1 conversations differ\n") != std::string::npos);
