@@ -150,6 +150,12 @@ std::vector<std::int64_t> possible_starts(const AnswerEvidence& evidence) {
   const std::size_t begin = evidence.answers_after(evidence.request(0).frame);
   const std::size_t end = in_order ? begin : std::min(begin + kStartsTried, evidence.answers());
   for (std::size_t k = begin; k < end; ++k) add(evidence.proves(k));
+  // Requests from before the capture may have been on their way: a NAK tells how far they came.
+  const std::size_t searched =
+      in_order ? begin : std::min(begin + kStartSearched, evidence.answers());
+  for (std::size_t k = begin; k < searched && starts.size() < 2 * kStartsTried; ++k) {
+    if (is_sequence_nak(evidence.answer(k))) add(evidence.proves(k));
+  }
   for (const std::int64_t start : starts_of_one_msn(evidence, begin, in_order ? kRepetitions : 0)) {
     add(start);
   }
