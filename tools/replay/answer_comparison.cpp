@@ -45,7 +45,7 @@ class Comparer {
     for (std::size_t k = 0; k < disputed.size(); ++k) {
       if (!disputed[k].empty()) disputed_[conversation_.answers[k]] = &disputed[k];
     }
-    matched_.assign(emitted_.size(), false);
+    matched_.assign(emitted_.size(), nullptr);
     for (std::size_t e = 0; e < emitted_.size(); ++e) {
       positions_.push_back(position_of(emitted_[e]));
       by_position_[positions_[e]].push_back(e);
@@ -57,7 +57,7 @@ class Comparer {
   Comparison compare() {
     for (std::size_t k = 0; k < conversation_.answers.size(); ++k) compare_captured(k);
     for (std::size_t e = 0; e < emitted_.size(); ++e) {
-      if (!matched_[e]) explain_missing(e);
+      if (matched_[e] == nullptr) explain_missing(e);
     }
     write_notes();
     result_.lost = lost_.count;
@@ -127,9 +127,9 @@ class Comparer {
 
   bool match_exactly(const Packet& answer, const Shape& shape, std::int64_t position) {
     for (const std::size_t e : candidates(position)) {
-      if (matched_[e] || cause_frame(e) >= answer.frame) continue;
+      if (matched_[e] != nullptr || cause_frame(e) >= answer.frame) continue;
       if (emitted_shape(e).kind != shape.kind || !differing_fields(answer, e).empty()) continue;
-      matched_[e] = true;
+      matched_[e] = &answer;
       ++result_.one_to_one;
       return true;
     }
@@ -170,7 +170,7 @@ class Comparer {
     // Where the emulated responder says so itself, its own word stands in the report.
     for (const std::size_t e : candidates(position)) {
       if (emitted_shape(e).kind == Kind::acknowledge && cause_frame(e) < answer.frame) {
-        matched_[e] = true;
+        matched_[e] = &answer;
         differ(answer.frame, describe(answer), describe(emitted_[e].answer), kMsnRule);
         return true;
       }
@@ -187,13 +187,13 @@ class Comparer {
     if (!nearest) return false;
     const Shape emitted = emitted_shape(*nearest);
     if (const KnownDeviation* known = explain(answer, *nearest)) {
-      matched_[*nearest] = true;
+      matched_[*nearest] = &answer;
       note_deviation(known, answer.frame);
       return true;
     }
     if (emitted.kind != shape.kind && explains_alone(answer, shape, position)) return true;
 
-    matched_[*nearest] = true;
+    matched_[*nearest] = &answer;
     std::string captured = describe(answer);
     std::string emulated = describe(emitted_[*nearest].answer);
     std::string_view rule = rule_of(emitted.kind);
@@ -227,7 +227,7 @@ class Comparer {
     std::optional<std::size_t> nearest;
     std::size_t least = 0;
     for (const std::size_t e : candidates(position)) {
-      if (matched_[e] || cause_frame(e) >= answer.frame) continue;
+      if (matched_[e] != nullptr || cause_frame(e) >= answer.frame) continue;
       constexpr std::size_t kOtherKind = 100;
       const std::size_t distance = differing_fields(answer, e).size() +
                                    (emitted_shape(e).kind == shape.kind ? 0 : kOtherKind);
@@ -327,6 +327,7 @@ class Comparer {
     if (damaged_.count(emitted_[e].answer.headers.bth.psn.value()) != 0) return;
     const Kind kind = emitted_shape(e).kind;
     if (kind == Kind::read && reads_reported_.count(emitted_[e].step) != 0) return;
+    if (kind == Kind::read && answered_by_tail(e)) return;
     const std::uint32_t frame = cause_frame(e);
     switch (explain_absence(history_, {emitted_[e].step, positions_[e], kind})) {
       case Absence::covered:
@@ -345,6 +346,21 @@ class Comparer {
     }
   }
 
+  // A repeated READ whose response was taken for a late one to the first READ, since the captured
+  // peer answers repetitions with the first one's packets.
+  bool answered_by_tail(std::size_t e) {
+    for (const std::size_t other : candidates(positions_[e])) {
+      const Packet* answer = matched_[other];
+      if (answer == nullptr || answer->frame <= cause_frame(e)) continue;
+      if (const KnownDeviation* known = explain_opcode(step_of(e), answer->opcode->opcode,
+                                                       emitted_[e].answer.opcode->opcode)) {
+        note_deviation(known, answer->frame);
+        return true;
+      }
+    }
+    return false;
+  }
+
   // --- the result ---
 
   void differ(std::uint32_t frame, std::string captured, std::string emulated,
@@ -357,6 +373,7 @@ class Comparer {
     for (DeviationSeen& seen : result_.deviations) {
       if (seen.deviation == deviation) {
         ++seen.count;
+        seen.frame = std::min(seen.frame, frame);
         return;
       }
     }
@@ -391,7 +408,7 @@ class Comparer {
   const RequestCourse& course_;
   RequestHistory history_;
   std::vector<Emitted> emitted_;
-  std::vector<bool> matched_;
+  std::vector<const Packet*> matched_;  // the captured answer that each was met by, or null
   std::vector<std::int64_t> positions_;
   std::unordered_map<std::int64_t, std::vector<std::size_t>> by_position_;
   std::unordered_map<const Packet*, const std::vector<ByteRange>*> disputed_;

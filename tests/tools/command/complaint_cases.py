@@ -37,7 +37,7 @@ def _(context):
 
 @case("complaint/unknown option of every subcommand")
 def _(context):
-    for name in ("demo", "info", "peer", "ping", "pingpong"):
+    for name in ("demo", "info", "peer", "ping", "pingpong", "replay"):
         _complains(context, _USAGE, f"softrnic {name}: ", name, "--nonsense",
                    mentions=["--nonsense", f"softrnic {name} --help"])
 

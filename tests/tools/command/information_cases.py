@@ -6,7 +6,7 @@ import re
 
 from cases import case, check
 
-_SUBCOMMANDS = ["demo", "info", "peer", "ping", "pingpong"]
+_SUBCOMMANDS = ["demo", "info", "peer", "ping", "pingpong", "replay"]
 
 
 @case("help/of the command")

@@ -17,6 +17,7 @@ import information_cases  # noqa: F401
 import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401
 import ping_cases  # noqa: F401
+import replay_cases  # noqa: F401
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:

@@ -132,7 +132,21 @@ TEST_CASE("a frame with a wrong ICRC is reported", "[replay]") {
   CHECK(differences(replay) == 0);
 }
 
-TEST_CASE("a known deviation is named and is no difference", "[replay]") {
+namespace {
+
+// The one deviation seen where all agrees.
+DeviationSeen only_deviation(const std::vector<CapturedFrame>& frames) {
+  const CaptureReplay replay = replay_capture(frames);
+  INFO(explain(replay));
+  CHECK(replay.agrees());
+  const auto& deviations = replay.results.front().comparison.deviations;
+  REQUIRE(deviations.size() == 1);
+  return deviations.front();
+}
+
+}  // namespace
+
+TEST_CASE("known deviation: a SEND too long refused with NAK 0x63", "[replay]") {
   CapturedPair pair;
   pair.responder().receive(1, 0, 100);
   pair.requester().send(pair.to_responder(SendOperation::send), 0, 2000);
@@ -142,11 +156,62 @@ TEST_CASE("a known deviation is named and is no difference", "[replay]") {
                               wire::Syndrome::nak(wire::NakCode::invalid_request));
   frames[nak].bytes[transport_offset(frames[nak]) + wire::Bth::kSize] = std::byte{0x63};
   reseal(frames[nak]);
-  const CaptureReplay replay = replay_capture(frames);
-  INFO(explain(replay));
-  CHECK(replay.agrees());
-  REQUIRE(replay.results.front().comparison.deviations.size() == 1);
-  const DeviationSeen& seen = replay.results.front().comparison.deviations.front();
+  const DeviationSeen seen = only_deviation(frames);
   CHECK(seen.deviation->id == "send-too-long-0x63");
   CHECK(seen.frame == frames[nak].number);
+}
+
+TEST_CASE("known deviation: a sequence NAK behind an RNR NAK", "[replay]") {
+  CapturedPair pair;
+  pair.requester().send(pair.to_responder(SendOperation::send), 0, 3000);
+  pair.pause(std::chrono::microseconds(1));
+  pair.responder().receive(1, 0, 4096);
+  pair.settle();
+  auto frames = pair.frames();
+  const auto rnr = find_frame(frames, wire::Opcode::rc_acknowledge, wire::Syndrome::rnr_nak(12));
+  CapturedFrame extra = frames[rnr];
+  extra.bytes[transport_offset(extra) + wire::Bth::kSize] = std::byte{0x60};
+  reseal(extra);
+  frames.insert(frames.begin() + static_cast<std::ptrdiff_t>(rnr) + 1, extra);
+  const DeviationSeen seen = only_deviation(renumber(frames));
+  CHECK(seen.deviation->id == "sequence-nak-after-rnr");
+  CHECK(seen.count == 1);
+}
+
+TEST_CASE("known deviation: a repeated READ answered from Middle on", "[replay]") {
+  PairOptions options;
+  options.faults_at_responder = {"tx drop 2nd READ RESPONSE"};
+  CapturedPair pair(options);
+  pair.requester().send(pair.to_responder(SendOperation::rdma_read), 0, 5000);
+  pair.settle();
+  auto frames = pair.frames();
+  // The READ for the rest, and the response to it.
+  const auto again = find_frame(frames, wire::Opcode::rc_read_request, {},
+                                find_frame(frames, wire::Opcode::rc_read_request) + 1);
+  const auto first = find_frame(frames, wire::Opcode::rc_read_response_first, {}, again);
+  REQUIRE(replay_capture(frames).agrees());
+  // A Middle has no AETH.
+  CapturedFrame& frame = frames[first];
+  const wire::PacketView view = view_of(frame);
+  const std::size_t aeth = view.bth_offset() + wire::Bth::kSize;
+  wire::TransportHeaders headers = view.headers();
+  headers.bth.opcode = wire::Opcode::rc_read_response_middle;
+  wire::Ipv4Header ip = view.ipv4();
+  wire::UdpHeader udp = view.udp();
+  const std::size_t network = view.network_offset();
+  frame.bytes.erase(frame.bytes.begin() + static_cast<std::ptrdiff_t>(aeth),
+                    frame.bytes.begin() + static_cast<std::ptrdiff_t>(aeth + wire::Aeth::kSize));
+  frame.wire_size = static_cast<std::uint32_t>(frame.bytes.size());
+  ip.total_length = static_cast<std::uint16_t>(ip.total_length - wire::Aeth::kSize);
+  ip.checksum = ip.computed_checksum();
+  udp.length = static_cast<std::uint16_t>(udp.length - wire::Aeth::kSize);
+  ip.serialize(std::span<std::byte, wire::Ipv4Header::kSize>(frame.bytes.data() + network,
+                                                             wire::Ipv4Header::kSize));
+  udp.serialize(std::span<std::byte, wire::UdpHeader::kSize>(
+      frame.bytes.data() + network + wire::Ipv4Header::kSize, wire::UdpHeader::kSize));
+  headers.serialize(wire::ByteSpan(frame.bytes).subspan(aeth - wire::Bth::kSize));
+  reseal(frame);
+  const DeviationSeen seen = only_deviation(frames);
+  CHECK(seen.deviation->id == "read-retry-middle");
+  CHECK(seen.frame == frame.number);
 }
