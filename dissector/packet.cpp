@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dissector/packet.hpp"
+
+namespace softrnic::dissector {
+namespace {
+
+constexpr unsigned kIcrcSize = 4;
+
+void read_headers(Packet& packet) {
+  packet.opcode = wire::find_opcode(packet.raw_opcode);
+  packet.header_size =
+      wire::Bth::kSize + (packet.opcode == nullptr ? 0u : packet.opcode->extension_size);
+  packet.has_headers = packet.captured >= packet.header_size;
+  if (packet.has_headers) {
+    packet.headers = wire::TransportHeaders::parse(packet.view(0, packet.captured));
+  } else {
+    packet.headers.bth = wire::Bth::parse(
+        std::span<const std::byte, wire::Bth::kSize>(packet.bytes, wire::Bth::kSize));
+  }
+}
+
+// Where payload and pad lie, which must fill what headers and ICRC leave.
+Defect read_payload(Packet& packet) {
+  if (packet.opcode == nullptr) return Defect::reserved_opcode;
+  if (packet.size < packet.header_size + kIcrcSize) return Defect::headers_too_long;
+  const unsigned room = packet.size - packet.header_size - kIcrcSize;
+  const unsigned pad = packet.headers.bth.pad_count;
+  packet.pad = pad <= room ? pad : 0;
+  packet.payload_size = room - packet.pad;
+  if (packet.headers.bth.version != 0) return Defect::bad_version;
+  if (pad > room || room % 4 != 0) return Defect::bad_pad;
+  return Defect::none;
+}
+
+}  // namespace
+
+void read_packet(Packet& packet, tvbuff_t* tvb, unsigned bth_offset, wire::RoceVersion version,
+                 wire::NetworkLayer network_layer) {
+  const unsigned captured = tvb_captured_length(tvb);
+  const unsigned reported = tvb_reported_length(tvb);
+  packet.tvb = tvb;
+  packet.bth_offset = bth_offset;
+  packet.version = version;
+  packet.network_layer = network_layer;
+  packet.captured = captured > bth_offset ? captured - bth_offset : 0;
+  packet.size = reported > bth_offset ? reported - bth_offset : 0;
+  if (packet.captured > packet.size) packet.captured = packet.size;
+  if (packet.captured != 0) {
+    packet.bytes = reinterpret_cast<const std::byte*>(
+        tvb_get_ptr(tvb, packet.tvb_offset(0), static_cast<int>(packet.captured)));
+  }
+  if (packet.size < wire::Bth::kSize + kIcrcSize) packet.defect = Defect::too_short;
+  if (packet.size >= kIcrcSize) packet.icrc_offset = packet.size - kIcrcSize;
+  if (packet.captured < wire::Bth::kSize) return;
+  packet.has_bth = true;
+  packet.raw_opcode = wire::load_u8(packet.bytes);
+  read_headers(packet);
+  if (packet.defect == Defect::none) packet.defect = read_payload(packet);
+}
+
+}  // namespace softrnic::dissector
