@@ -28,6 +28,8 @@ def build(top, preset, targets, say):
     configure = ["cmake", "--preset", preset]
     if shutil.which("ccache"):
         configure.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+        # Without it ccache would not keep what was compiled with a precompiled header.
+        os.environ.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros")
     with open(log, "w", encoding="utf-8") as sink:
         _run(top, configure, sink, preset, say)
         command = ["cmake", "--build", "--preset", preset]
