@@ -129,9 +129,10 @@ const char* obstacle_text(IcrcCheck::Obstacle obstacle) {
 // The likeliest reason of a bad ICRC, copied to where Wireshark keeps it as long as the packet;
 // null when none fits.
 const char* likely_cause(packet_info* pinfo, const Packet& packet, const IcrcCheck& check) {
-  const std::string cause =
-      analysis::icrc_hint(packet.network_layer, check.summed, check.bth_in_summed, check.carried);
-  return cause.empty() ? nullptr : wmem_strdup(pinfo->pool, cause.c_str());
+  const analysis::IcrcDiagnosis diagnosis = analysis::diagnose_icrc(
+      packet.network_layer, check.summed, check.bth_in_summed, check.carried);
+  if (diagnosis.cause == analysis::IcrcCause::unknown) return nullptr;
+  return wmem_strdup(pinfo->pool, diagnosis.sentence.c_str());
 }
 
 void add_verdict(proto_tree* tree, packet_info* pinfo, const Packet& packet,
