@@ -34,16 +34,17 @@ const char* protocol_name(const Packet& packet) {
   return packet.version == wire::RoceVersion::v1 ? "RoCEv1" : "RoCEv2";
 }
 
-void add_syndrome(Line& line, wire::Syndrome syndrome) {
+void add_syndrome(Line& line, wire::Service service, wire::Syndrome syndrome) {
+  line.add("{} ", wire::to_string(service));
   if (syndrome.is_rnr_nak()) {
     const double ms = static_cast<double>(wire::rnr_timer(syndrome.value()).count()) / 1e6;
-    line.add("RC RNR NAK {:.2f} ms", ms);
+    line.add("RNR NAK {:.2f} ms", ms);
   } else if (syndrome.is_nak()) {
-    line.add("RC NAK {}", wire::to_string(static_cast<wire::NakCode>(syndrome.value())));
+    line.add("NAK {}", wire::to_string(static_cast<wire::NakCode>(syndrome.value())));
   } else if (syndrome.is_ack()) {
-    line.add("RC ACK");
+    line.add("ACK");
   } else {
-    line.add("RC reserved syndrome {:#04x}", syndrome.raw());
+    line.add("reserved syndrome {:#04x}", syndrome.raw());
   }
 }
 
@@ -51,7 +52,7 @@ void add_name(Line& line, const Packet& packet) {
   if (packet.opcode == nullptr) {
     line.add("Reserved opcode {:#04x}", packet.raw_opcode);
   } else if (packet.opcode->operation == wire::Operation::acknowledge && packet.has_headers) {
-    add_syndrome(line, packet.headers.aeth.syndrome);
+    add_syndrome(line, packet.opcode->service, packet.headers.aeth.syndrome);
   } else {
     line.add("{}", packet.opcode->name);
   }
@@ -82,7 +83,7 @@ void add_extensions(Line& line, const Packet& packet) {
 
 void add_own_words(Line& line, const Packet& packet) {
   if (!packet.has_bth) {
-    line.add("Too short");
+    if (packet.defect == Defect::too_short) line.add("Too short");
     return;
   }
   const wire::Bth& bth = packet.headers.bth;
@@ -95,13 +96,10 @@ void add_own_words(Line& line, const Packet& packet) {
   if (bth.solicited) line.add(" [SE]");
 }
 
-// What MADs and others append to the built-in's "RC Send Only QP=0x000011 "; null when the column
-// holds somebody else's words from the beginning.
-const char* appended_words(const char* text) {
-  const char* qp = std::strstr(text, "QP=0x");
-  if (qp == nullptr) return nullptr;
-  const char* end = std::strchr(qp, ' ');
-  return end == nullptr ? qp + std::strlen(qp) : end + 1;
+// Management datagrams, which the built-in reads and writes about: "CM: ConnectRequest".
+bool is_management(const Packet& packet) {
+  return packet.has_headers && packet.opcode != nullptr && packet.opcode->has(wire::kDeth) &&
+         (packet.headers.bth.destination_qpn <= 1 || packet.headers.deth.source_qpn <= 1);
 }
 
 bool is_built_ins(const char* protocol) {
@@ -123,12 +121,11 @@ void finish_columns(const Packet& packet, packet_info* pinfo) {
   const char* protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
   const bool own = protocol == nullptr || is_built_ins(protocol);
   if (own) col_set_str(pinfo->cinfo, COL_PROTOCOL, protocol_name(packet));
-  const char* text = col_get_text(pinfo->cinfo, COL_INFO);
-  const char* appended = text == nullptr ? nullptr : appended_words(text);
   if (!own) return;
   Line line;
+  const char* text = is_management(packet) ? col_get_text(pinfo->cinfo, COL_INFO) : nullptr;
+  if (text != nullptr && *text != '\0') line.add("{}, ", text);
   add_own_words(line, packet);
-  if (appended != nullptr && *appended != '\0') line.add(" {}", appended);
   col_clear_fence(pinfo->cinfo, COL_INFO);
   col_add_str(pinfo->cinfo, COL_INFO, line.text());
 }
