@@ -67,6 +67,9 @@ class BasicByteChain {
 
   // Bytes [offset, offset + length), clamped to the chain.
   constexpr BasicByteChain slice(std::size_t offset, std::size_t length) const {
+    if (count_ == 1 && offset < size_) {
+      return pieces_[0].subspan(offset, std::min(length, size_ - offset));
+    }
     BasicByteChain out;
     for (const Piece& piece : pieces()) {
       if (length == 0) break;

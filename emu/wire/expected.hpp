@@ -19,6 +19,10 @@ Unexpected(E) -> Unexpected<E>;
 template <class T, class E>
 class [[nodiscard]] Expected {
  public:
+  // Makes the value where it is to stay.
+  template <class... Args>
+  explicit Expected(std::in_place_t, Args&&... args)
+      : state_(std::in_place_index<0>, std::forward<Args>(args)...) {}
   Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT
   template <class F>
   Expected(Unexpected<F> u) : state_(std::in_place_index<1>, std::move(u.error)) {}  // NOLINT

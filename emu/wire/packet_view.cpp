@@ -14,6 +14,14 @@ Header parse_at(const ByteChain& frame, std::size_t offset) {
       std::span<const std::byte, Header::kSize>(frame.front().data() + offset, Header::kSize));
 }
 
+std::uint32_t icrc_in(const ByteChain& frame, std::size_t offset) {
+  const ByteView front = frame.front();
+  if (offset + kIcrcSize <= front.size()) return load_icrc(front.data() + offset);
+  std::array<std::byte, kIcrcSize> bytes;
+  frame.copy_to(offset, bytes);
+  return load_icrc(bytes.data());
+}
+
 bool is_rocev2_port(const std::byte* udp) {
   return get(udp, UdpHeader::kDestinationPort) == kRoceV2Port;
 }
@@ -61,8 +69,7 @@ std::string_view to_string(ParseError error) {
 }
 
 Expected<PacketView, ParseError> PacketView::parse(const ByteChain& frame, ParseOptions options) {
-  Expected<PacketView, ParseError> result{PacketView{}};
-  result->frame_ = frame;
+  Expected<PacketView, ParseError> result(std::in_place, ByParse{}, frame);
   if (const auto error = result->read_ethernet(options)) result = Unexpected{*error};
   return result;
 }
@@ -170,11 +177,9 @@ std::optional<ParseError> PacketView::read_transport(std::size_t offset, std::si
   bth_offset_ = static_cast<std::uint16_t>(offset);
   payload_offset_ = static_cast<std::uint32_t>(offset + headers_size);
   icrc_offset_ = static_cast<std::uint32_t>(payload_offset_ + padded);
-  headers_ = TransportHeaders::parse(front.subspan(offset));
+  headers_.read(front.subspan(offset));
   payload_ = frame_.slice(payload_offset_, padded - pad);
-  std::array<std::byte, kIcrcSize> icrc_bytes;
-  frame_.copy_to(icrc_offset_, icrc_bytes);
-  icrc_ = load_icrc(icrc_bytes.data());
+  icrc_ = icrc_in(frame_, icrc_offset_);
   return std::nullopt;
 }
 

@@ -42,7 +42,10 @@ struct ParseOptions {
 };
 
 class PacketView {
+  struct ByParse {};  // only parse() makes views
+
  public:
+  PacketView(ByParse, const ByteChain& frame) : frame_(frame) {}
   static Expected<PacketView, ParseError> parse(const ByteChain& frame, ParseOptions options = {});
 
   RoceVersion version() const {
@@ -83,8 +86,6 @@ class PacketView {
   const ByteChain& frame() const { return frame_; }
 
  private:
-  PacketView() = default;
-
   // The steps of parse(). Each checks one layer and calls the next with the frame offset where it
   // begins and the bytes the layer above left it.
   std::optional<ParseError> read_ethernet(ParseOptions options);

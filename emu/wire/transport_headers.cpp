@@ -47,10 +47,14 @@ std::size_t TransportHeaders::size() const {
 
 TransportHeaders TransportHeaders::parse(ByteView bytes) {
   TransportHeaders headers;
-  const std::byte* p = read(bytes.data(), headers.bth);
-  for_each_extension(headers, extensions_of(headers.bth.opcode),
-                     [&p](auto& header) { p = read(p, header); });
+  headers.read(bytes);
   return headers;
+}
+
+void TransportHeaders::read(ByteView bytes) {
+  const std::byte* p = wire::read(bytes.data(), bth);
+  for_each_extension(*this, extensions_of(bth.opcode),
+                     [&p](auto& header) { p = wire::read(p, header); });
 }
 
 std::size_t TransportHeaders::serialize(ByteSpan bytes) const {

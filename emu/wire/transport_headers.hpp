@@ -38,6 +38,8 @@ struct TransportHeaders {
   // Reads as many headers as the opcode calls for. `bytes` must hold them all (PacketView
   // checks); a reserved opcode reads the BTH only.
   static TransportHeaders parse(ByteView bytes);
+  // The same into a value that is as made by default, which saves a copy.
+  void read(ByteView bytes);
 
   // Writes size() bytes to the front of `bytes`, which must hold them; returns size().
   std::size_t serialize(ByteSpan bytes) const;

@@ -130,6 +130,18 @@ TEST_CASE("headers have their golden bytes") {
   }
 }
 
+TEST_CASE("the checksum of an IPv4 header is that of its bytes") {
+  const auto seed = Catch::rngSeed();
+  INFO("seed " << seed);
+  Random random(seed);
+  for (int i = 0; i < 1000; ++i) {
+    const Ipv4Header ip = parse<Ipv4Header>(random.bytes(Ipv4Header::kSize));
+    Ipv4Header blank = ip;
+    blank.checksum = 0;
+    REQUIRE(ip.computed_checksum() == internet_checksum(serialize(blank)));
+  }
+}
+
 template <class Header>
 void require_round_trip(const char* name, std::uint64_t seed) {
   INFO(name << ", seed " << seed);
