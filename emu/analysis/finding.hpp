@@ -24,13 +24,15 @@ enum class FindingKind : std::uint8_t {
   out_of_order,            // fills a gap that was seen before; related: the frame after the gap
   duplicate,               // the same packet again, that nobody asked for; related: the first one
   reused_psn,              // another packet with a PSN already used; related: the first one
-  retransmission_nak,      // related: the NAK; a: which repetition, b: ns since the original
+  retransmission_nak,      // related: the NAK, 0 when the capture does not show it; a: which
+                           // repetition, b: ns since the original, 0 when it was not captured
   retransmission_rnr,      // related: the RNR NAK; a: which repetition, b: ns since it
-  retransmission_timeout,  // related: the original; a: which repetition, b: ns since the original
+  retransmission_timeout,  // related: the original, 0 when it was not captured; a, b: as above
   retransmission_implied,  // a READ or atomic asked again as a response was lost; related: the
                            // response that showed the loss
   retry_limit,             // a: repetitions; the sender gives up after this one (CM told), or the
                            // field allows no more
+  unanswered,              // a: repetitions; nothing at all came back since the original; related
   rnr_wait_short,          // sent again before the RNR timer ended; a: ns waited, b: ns asked for
   request_after_error,     // related: the NAK that ended the connection
 

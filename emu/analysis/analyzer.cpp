@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/analyzer.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "analysis/ledger.hpp"
+#include "analysis/message_tracker.hpp"
+#include "analysis/request_sequence.hpp"
+#include "analysis/response_sequence.hpp"
+#include "analysis/stream_table.hpp"
+
+namespace softrnic::analysis {
+
+namespace {
+
+using wire::Operation;
+using wire::Service;
+
+bool is_reliable(Service service) {
+  return service == Service::reliable_connection ||
+         service == Service::extended_reliable_connection;
+}
+
+bool is_answered_with_data(Operation operation) {
+  switch (operation) {
+    case Operation::read_request:
+    case Operation::compare_swap:
+    case Operation::fetch_add:
+    case Operation::flush:
+    case Operation::atomic_write:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Where the record of a frame is: pages of frame numbers, made as they come up, as a capture may
+// hold little RoCE.
+class FrameIndex {
+ public:
+  void set(std::uint32_t frame, std::uint32_t record) {
+    const std::size_t page = frame >> kBits;
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    if (pages_[page] == nullptr) {
+      pages_[page] = std::make_unique<std::uint32_t[]>(kPage);
+      std::fill_n(pages_[page].get(), kPage, kNone);
+      bytes_ += kPage * sizeof(std::uint32_t);
+    }
+    std::uint32_t& place = pages_[page][frame & (kPage - 1)];
+    if (place == kNone) place = record;
+  }
+
+  std::uint32_t find(std::uint32_t frame) const {
+    const std::size_t page = frame >> kBits;
+    if (page >= pages_.size() || pages_[page] == nullptr) return kNone;
+    return pages_[page][frame & (kPage - 1)];
+  }
+
+  std::size_t memory() const { return bytes_ + pages_.capacity() * sizeof(pages_[0]); }
+
+ private:
+  static constexpr unsigned kBits = 12;
+  static constexpr std::size_t kPage = std::size_t{1} << kBits;
+  std::vector<std::unique_ptr<std::uint32_t[]>> pages_;
+  std::size_t bytes_ = 0;
+};
+
+void count_packet(Stream& stream, const Frame& frame, std::uint8_t sender) {
+  StreamSide& side = stream.sides[sender];
+  if (stream.first_frame == 0) {
+    stream.first_frame = frame.number;
+    stream.first_time = frame.time;
+  }
+  stream.last_frame = frame.number;
+  stream.last_time = frame.time;
+  ++side.packets;
+  if (frame.ecn != 0) ++side.ecn_capable;
+  if (frame.ecn == 3) ++side.ecn_marked;
+}
+
+}  // namespace
+
+struct Analyzer::State {
+  explicit State(const AnalyzerOptions& options) : streams(options) {}
+
+  void on_packet(Observation& o, Direction& d, std::uint32_t direction);
+  void on_request(Observation& o, Direction& d, std::uint32_t direction);
+  void on_response(Observation& o, Direction& d);
+  void on_datagram(Observation& o, Direction& d);
+  void on_bad_icrc(Observation& o, Direction& d);
+  void expect_answer(Observation& o, Direction& d, const SentPacket& packet);
+  void expect_data(NumberSpace& n, const SentPacket& packet);
+  void show_flight(Observation& o, const NumberSpace& n);
+
+  Ledger ledger;
+  FrameIndex frames;
+  StreamTable streams;
+};
+
+Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(options)) {}
+
+Analyzer::~Analyzer() = default;
+
+const PacketRecord& Analyzer::on_packet(const Frame& frame) {
+  State& s = *state_;
+  const std::uint32_t direction = s.streams.direction_of(frame);
+  Direction& d = s.streams.direction(direction);
+  const bool reliable = is_reliable(d.service);
+  PacketRecord record;
+  record.time = frame.time;
+  record.frame = frame.number;
+  record.first_finding = static_cast<std::uint32_t>(s.ledger.findings.size());
+  const std::uint32_t index = s.ledger.records.push_back(record);
+  s.frames.set(frame.number, index);
+
+  bool restarted = false;
+  if (frame.icrc != IcrcVerdict::bad && !frame.opcode->is_response() &&
+      d.service != Service::unreliable_datagram && d.service != Service::congestion_notification) {
+    const Observation probe{frame, s.ledger, s.streams.stream(d.stream), index,
+                            s.ledger.records[index]};
+    restarted = RequestSequence(d.requests, reliable).restarts(probe);
+    if (restarted) s.streams.restart(direction, frame);
+  }
+  Observation o{frame, s.ledger, s.streams.stream(d.stream), index, s.ledger.records[index]};
+  o.record.stream = d.stream;
+  o.record.sender = d.side;
+  o.record.previous_frame = o.stream.last_frame;
+  count_packet(o.stream, frame, d.side);
+  if (restarted) o.find(FindingKind::connection_restarted);
+  s.on_packet(o, d, direction);
+  return o.record;
+}
+
+void Analyzer::State::on_packet(Observation& o, Direction& d, std::uint32_t direction) {
+  if (o.frame.icrc == IcrcVerdict::bad) {
+    on_bad_icrc(o, d);
+  } else if (o.frame.opcode->service == Service::congestion_notification) {
+    ++o.sender().cnps;
+  } else if (d.service == Service::unreliable_datagram) {
+    on_datagram(o, d);
+  } else if (o.frame.opcode->is_response()) {
+    on_response(o, d);
+  } else {
+    on_request(o, d, direction);
+  }
+}
+
+// --- requests ---
+
+void Analyzer::State::on_request(Observation& o, Direction& d, std::uint32_t direction) {
+  const bool reliable = is_reliable(d.service);
+  NumberSpace& n = d.requests;
+  ++o.sender().requests;
+  RequestSequence sequence(n, reliable);
+  const bool fresh = !n.begun || !o.psn().before(n.next);
+  const RequestSequence::Place place = sequence.place(o);
+  o.record.relative_psn = o.psn().since(n.origin);
+  MessageTracker(n, reliable).on_request(o, place);
+  if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;
+  if (!reliable) return;
+  if (place.first_seen) expect_answer(o, d, *place.packet);
+  if (fresh && n.error_frame != 0 && o.frame.time - n.error_time > kReaction) {
+    o.find(FindingKind::request_after_error, n.error_frame);
+  }
+  show_flight(o, n);
+  streams.await_answer(direction, o.psn());
+}
+
+void Analyzer::State::expect_answer(Observation& o, Direction& d, const SentPacket& packet) {
+  NumberSpace& n = d.requests;
+  if (packet.psn.before(n.unacknowledged)) return;
+  if (n.outstanding.size() == PsnHistory<SentPacket>::kBound) {
+    n.bytes_in_flight -= n.outstanding.front().bytes;
+    n.outstanding.pop_front();
+  }
+  const OutstandingPacket waits{packet.psn, packet.psn_count, packet.payload_size};
+  n.outstanding.insert(waits, kSortDepth,
+                       [](const auto& a, const auto& b) { return a.psn.before(b.psn); });
+  n.bytes_in_flight += packet.payload_size;
+  if (!is_answered_with_data(o.operation())) return;
+  expect_data(n, packet);
+  if (n.acknowledged && n.reads_outstanding > d.reads_allowed) {
+    o.find(FindingKind::too_many_outstanding, 0, n.reads_outstanding, d.reads_allowed);
+  }
+}
+
+void Analyzer::State::expect_data(NumberSpace& n, const SentPacket& packet) {
+  const auto is_old = [&](const ReadRequest& read) {
+    const std::int32_t behind = n.next.since(read.first);
+    return behind < 0 || behind > wire::Psn::kWindow / 2;
+  };
+  const auto drop = [&] {
+    if (!n.reads.front().finished && n.reads_outstanding > 0) --n.reads_outstanding;
+    n.reads.pop_front();
+    ++n.reads_dropped;
+  };
+  while (!n.reads.empty() &&
+         (is_old(n.reads.front()) || n.reads.size() >= PsnHistory<SentPacket>::kBound ||
+          (n.reads.front().finished && n.reads.size() > n.reads_outstanding + kFinishedReads))) {
+    drop();
+  }
+  ReadRequest read;
+  read.first = read.next_response = packet.psn;
+  read.psn_count = packet.psn_count;
+  read.message = packet.message;
+  const std::size_t at = n.reads.insert(
+      read, kSortDepth, [](const auto& a, const auto& b) { return a.first.before(b.first); });
+  n.read_front = std::clamp<std::uint64_t>(n.read_front, n.reads_dropped, n.reads_dropped + at);
+  ++n.reads_outstanding;
+}
+
+void Analyzer::State::show_flight(Observation& o, const NumberSpace& n) {
+  o.record.bytes_in_flight = n.bytes_in_flight;
+  o.record.packets_in_flight = static_cast<std::uint32_t>(n.outstanding.size());
+  o.record.outstanding_reads = static_cast<std::uint16_t>(
+      std::min<std::uint32_t>(n.reads_outstanding, std::numeric_limits<std::uint16_t>::max()));
+}
+
+// --- responses ---
+
+void Analyzer::State::on_response(Observation& o, Direction& d) {
+  Direction* requester = streams.peer(d);
+  // The requests may travel where the capture does not see them.
+  NumberSpace unseen;
+  NumberSpace& n = requester == nullptr ? unseen : requester->requests;
+  ResponseSequence(n).on_response(o);
+  if (n.begun) o.record.relative_psn = o.psn().since(n.origin);
+  if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;
+  show_flight(o, n);
+}
+
+// --- what is neither ---
+
+// A UD queue pair numbers over all its destinations, so that its PSNs say nothing here but that a
+// packet was doubled.
+void Analyzer::State::on_datagram(Observation& o, Direction& d) {
+  NumberSpace& n = d.requests;
+  ++o.sender().requests;
+  if (!n.begun) n.origin = o.psn();
+  n.begun = true;
+  o.record.relative_psn = o.psn().since(n.origin);
+  SentPacket* before = n.sent.find(o.psn());
+  const bool repeated = before != nullptr && before->checksum == o.frame.checksum &&
+                        o.frame.time - ledger.records[before->record].time < kDuplicateWindow;
+  if (repeated) {
+    o.record.original = ledger.frame_of(before->record);
+    o.find(FindingKind::duplicate, o.record.original);
+    ++o.sender().duplicates;
+  } else {
+    SentPacket packet;
+    packet.psn = o.psn();
+    packet.record = packet.last_record = o.index;
+    packet.checksum = o.frame.checksum;
+    n.sent.insert(packet);
+    o.sender().bytes += o.frame.payload_size;
+  }
+  MessageTracker(n, false).on_datagram(o, repeated);
+}
+
+// Its receiver drops it: for the protocol it is lost, and what follows is to be understood so.
+void Analyzer::State::on_bad_icrc(Observation& o, Direction& d) {
+  o.find(FindingKind::bad_icrc);
+  ++o.sender().bad_icrc;
+  const Service service = d.service;
+  if (!is_reliable(service) && service != Service::unreliable_connection) return;
+  if (!o.frame.opcode->is_response()) {
+    RequestSequence(d.requests, is_reliable(service)).place_spoilt(o);
+    o.record.relative_psn = o.psn().since(d.requests.origin);
+  } else if (Direction* requester = streams.peer(d)) {
+    ResponseSequence(requester->requests).on_spoilt(o);
+  }
+}
+
+// --- what is known ---
+
+const PacketRecord* Analyzer::find(std::uint32_t frame) const {
+  const std::uint32_t record = state_->frames.find(frame);
+  return record == kNone ? nullptr : &state_->ledger.records[record];
+}
+
+std::span<const Finding> Analyzer::findings(const PacketRecord& record) const {
+  return std::span(state_->ledger.findings).subspan(record.first_finding, record.finding_count);
+}
+
+std::size_t Analyzer::stream_count() const {
+  return state_->streams.size();
+}
+
+const Stream& Analyzer::stream(std::uint32_t index) const {
+  return state_->streams.stream(index);
+}
+
+std::size_t Analyzer::message_count() const {
+  return state_->ledger.messages.size();
+}
+
+const Message& Analyzer::message(std::uint32_t index) const {
+  return state_->ledger.messages[index];
+}
+
+std::size_t Analyzer::memory() const {
+  const Ledger& ledger = state_->ledger;
+  return ledger.records.memory() + ledger.messages.memory() +
+         ledger.findings.capacity() * sizeof(Finding) + state_->frames.memory() +
+         state_->streams.memory();
+}
+
+}  // namespace softrnic::analysis

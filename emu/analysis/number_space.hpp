@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A number space: the PSNs of one requester in one connection, with the requests it numbered and
+// the responses that carry the same numbers (IBTA vol. 1, 9.7.2).
+//
+// The parts of the analysis share it: request_sequence sees what is sent, response_sequence what
+// is answered, message_tracker which packets make one message.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "analysis/finding.hpp"
+#include "analysis/packet_record.hpp"
+#include "analysis/psn_history.hpp"
+#include "analysis/ring.hpp"
+#include "wire/instant.hpp"
+#include "wire/opcode.hpp"
+#include "wire/psn.hpp"
+
+namespace softrnic::analysis {
+
+// What follows a NAK or a missing response within this time is a reaction to it; what comes later
+// is a timer's work. Round trips are shorter and the usual timers (67 ms and up) longer.
+inline constexpr wire::Duration kReaction = std::chrono::milliseconds(50);
+
+// The same bits within this time are a duplicate made by the network: no timer is that short.
+inline constexpr wire::Duration kDuplicateWindow = std::chrono::microseconds(500);
+
+// A message that begins further off than this is no loss: another connection uses the number.
+inline constexpr std::int32_t kRestartDistance = 1 << 16;
+
+// Late packets are sorted in among the newest so many.
+inline constexpr std::size_t kSortDepth = 64;
+
+// READs and atomics already answered that are remembered for their repetitions.
+inline constexpr std::size_t kFinishedReads = 256;
+
+// A request packet that was seen, or seen spoilt.
+struct SentPacket {
+  wire::Psn psn;
+  std::uint32_t record = kNone;       // first packet with this PSN
+  std::uint32_t last_record = kNone;  // newest one
+  std::uint32_t message = kNone;
+  std::uint32_t psn_count = 1;
+  std::uint32_t payload_size = 0;
+  std::uint32_t checksum = 0;
+  std::uint32_t run = 0;  // the newest run it was part of
+  wire::Opcode opcode{};
+  std::uint8_t repetitions = 0;
+  bool spoilt = false;  // only with a wrong ICRC so far: taken for lost
+};
+
+// A request packet that waits for its acknowledgement.
+struct OutstandingPacket {
+  wire::Psn psn;
+  std::uint32_t psn_count = 1;
+  std::uint32_t bytes = 0;
+};
+
+// A request that is answered with data: READ, atomic, FLUSH, ATOMIC WRITE.
+struct ReadRequest {
+  wire::Psn first;
+  std::uint32_t psn_count = 1;
+  std::uint32_t message = kNone;
+  std::uint32_t answered = 0;  // distinct PSNs
+  wire::Psn next_response;
+  bool finished = false;
+  bool missed = false;  // an acknowledgement passed it by
+
+  wire::Psn end() const { return first + psn_count; }
+};
+
+// A response that was seen, one per PSN.
+struct SeenResponse {
+  wire::Psn psn;
+  std::uint32_t record = kNone;
+  std::uint64_t value = 0;  // of an atomic
+};
+
+// What makes a sender go back.
+struct Cause {
+  FindingKind kind = FindingKind::retransmission_timeout;
+  std::uint32_t frame = 0;  // the NAK, the RNR NAK, the response that showed a loss
+  wire::Instant time;
+  wire::Psn psn;          // from here on
+  wire::Psn end;          // what had been sent by then
+  wire::Duration wait{};  // RNR only
+  bool pending = false;
+};
+
+// Packets sent one after the other from one cause: first the original flight, later go-backs.
+struct Run {
+  std::uint32_t id = 0;  // 0: the original flight
+  wire::Psn start;
+  Cause cause;
+  wire::Instant last_time;
+};
+
+// A packet that showed a gap to the receiver, which then waits for `expected`.
+struct ShownGap {
+  wire::Psn expected;
+  std::uint32_t frame = 0;
+};
+
+struct NumberSpace {
+  // --- sending ---
+  bool begun = false;           // a request was seen
+  wire::Psn origin;             // the first one's PSN
+  wire::Psn base;               // the lowest one's
+  wire::Psn next;               // after the highest PSN sent
+  wire::Psn cursor;             // what the sender should send next: `next`, or inside a go-back
+  wire::Psn highest;            // the packet before `next`
+  std::uint32_t gap_frame = 0;  // the newest that came after a gap
+  wire::Instant last_request;
+  PsnHistory<SentPacket> sent;
+  Run run;
+  std::uint32_t runs = 0;
+  std::uint32_t retries_in_row = 0;  // go-backs to the same PSN
+  wire::Psn retry_psn;
+
+  // A READ whose number of PSNs is not known yet, as the path MTU is not: the newest request.
+  bool read_extent_open = false;
+  wire::Psn open_read;
+  std::uint32_t open_read_length = 0;
+
+  // --- causes to go back ---
+  static constexpr std::size_t kNaks = 4;
+  Cause naks[kNaks];
+  std::uint32_t newest_nak = 0;
+  Cause rnr;
+  std::uint32_t rnr_in_row = 0;
+  Cause implied;
+
+  // --- the receiver, as far as the wire shows it ---
+  wire::Psn receiver_expects;
+  bool receiver_sees_gap = false;
+  static constexpr std::size_t kShownGaps = 4;
+  ShownGap shown_gaps[kShownGaps];
+  std::uint32_t newest_gap = 0;
+
+  // --- answers ---
+  wire::Psn unacknowledged;  // all before it is acknowledged
+  wire::Psn last_ack;
+  bool acknowledged = false;  // an answer within the known PSNs came
+  wire::Instant last_response;
+  std::uint32_t last_response_frame = 0;
+  Ring<OutstandingPacket> outstanding;
+  std::uint32_t bytes_in_flight = 0;
+  Ring<ReadRequest> reads;
+  std::uint32_t reads_outstanding = 0;
+  std::uint64_t reads_dropped = 0;  // from the ring's front, so that a read keeps its number
+  std::uint64_t read_front = 0;     // number of the read whose response is next
+  PsnHistory<SeenResponse> responses;
+  std::uint32_t completed = 0;  // messages acknowledged
+  std::uint32_t msn_base = 0;
+  bool msn_known = false;
+  std::uint32_t error_frame = 0;  // the NAK that ended the connection
+  wire::Instant error_time;
+
+  // --- messages ---
+  std::uint32_t open_message = kNone;
+  std::uint32_t messages = 0;
+
+  std::size_t memory() const {
+    return sent.memory() + outstanding.memory() + reads.memory() + responses.memory();
+  }
+};
+
+}  // namespace softrnic::analysis

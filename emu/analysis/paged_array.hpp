@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An array that only grows, in pages of equal size: growing moves nothing, so that a capture of
+// millions of packets never pauses for a copy and references stay good.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace softrnic::analysis {
+
+template <class T, std::size_t kPageBits = 9>
+class PagedArray {
+ public:
+  static constexpr std::size_t kPage = std::size_t{1} << kPageBits;
+
+  std::uint32_t push_back(const T& value) {
+    if (size_ == pages_.size() * kPage) pages_.push_back(std::make_unique<T[]>(kPage));
+    pages_.back()[size_ & (kPage - 1)] = value;
+    return static_cast<std::uint32_t>(size_++);
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](std::size_t i) { return pages_[i >> kPageBits][i & (kPage - 1)]; }
+  const T& operator[](std::size_t i) const { return pages_[i >> kPageBits][i & (kPage - 1)]; }
+  T& back() { return (*this)[size_ - 1]; }
+
+  std::size_t memory() const {
+    return pages_.size() * kPage * sizeof(T) + pages_.capacity() * sizeof(pages_[0]);
+  }
+
+ private:
+  std::vector<std::unique_ptr<T[]>> pages_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace softrnic::analysis

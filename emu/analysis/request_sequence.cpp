@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/request_sequence.hpp"
+
+#include <algorithm>
+
+namespace softrnic::analysis {
+
+namespace {
+
+using wire::Operation;
+using wire::Psn;
+
+constexpr std::uint32_t kSmallestMtu = 256;
+constexpr std::uint32_t kLargestMtu = 4096;
+
+// A sender that the peer does not tell more may repeat a packet seven times: the field has three
+// bits (IBTA vol. 1, 9.9.2.1.2 and 12.7.38).
+constexpr std::uint32_t kMostRetries = 7;
+
+// So many repetitions without a sign of life are worth a word, whatever the limit is.
+constexpr std::uint32_t kManyRepetitions = 3;
+
+// Packets before the first one seen that are taken for late, not for old.
+constexpr std::int32_t kLateDistance = 1024;
+
+void saturating_increment(std::uint8_t& value) {
+  if (value != 0xff) ++value;
+}
+
+bool is_retry(FindingKind kind) {
+  return kind == FindingKind::retransmission_nak || kind == FindingKind::retransmission_timeout;
+}
+
+bool within(wire::Instant from, wire::Instant to, wire::Duration limit) {
+  return to - from < limit;
+}
+
+}  // namespace
+
+std::uint32_t psns_of_read(std::uint32_t length, std::uint32_t path_mtu) {
+  if (length == 0 || path_mtu == 0) return 1;
+  return length / path_mtu + (length % path_mtu != 0 ? 1 : 0);
+}
+
+ReadRequest* find_read(NumberSpace& n, Psn psn) {
+  std::size_t low = 0;
+  std::size_t high = n.reads.size();
+  while (low < high) {  // the last READ that begins at or before psn
+    const std::size_t middle = (low + high) / 2;
+    if (psn.before(n.reads[middle].first)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  if (low == 0) return nullptr;
+  ReadRequest& read = n.reads[low - 1];
+  return psn.before(read.end()) ? &read : nullptr;
+}
+
+void settle_read(NumberSpace& n, std::uint32_t count, Ledger& ledger) {
+  if (!n.read_extent_open) return;
+  n.read_extent_open = false;
+  const Psn old_end = n.next;
+  const Psn end = n.open_read + count;
+  n.next = end;
+  if (n.cursor == old_end) n.cursor = end;
+  if (n.receiver_expects == old_end) n.receiver_expects = end;
+  if (n.unacknowledged == old_end) n.unacknowledged = end;
+  if (SentPacket* packet = n.sent.find(n.open_read)) {
+    packet->psn_count = count;
+    if (packet->message != kNone) ledger.messages[packet->message].psn_count = count;
+  }
+  if (!n.outstanding.empty() && n.outstanding.back().psn == n.open_read) {
+    n.outstanding.back().psn_count = count;
+  }
+  if (!n.reads.empty() && n.reads.back().first == n.open_read) n.reads.back().psn_count = count;
+}
+
+// --- entry ---
+
+void RequestSequence::begin(Psn psn) {
+  n_.begun = true;
+  n_.origin = n_.base = n_.next = n_.cursor = n_.unacknowledged = n_.receiver_expects = psn;
+  n_.highest = psn;
+}
+
+bool RequestSequence::restarts(const Observation& o) const {
+  if (!n_.begun || !o.frame.opcode->starts_message()) return false;
+  const Psn psn = o.psn();
+  const SentPacket* packet = n_.sent.find(psn);
+  if (packet != nullptr && psn.before(n_.next)) {
+    // From the first PSN on again, although everything up to the last one was acknowledged.
+    if (psn != n_.base || n_.next == psn + packet->psn_count) return false;
+    const bool all_done = !reliable_ || (n_.acknowledged && n_.unacknowledged == n_.next);
+    return all_done && !is_duplicate(o, *packet);
+  }
+  const std::int32_t distance = psn.since(n_.next);
+  if (n_.read_extent_open && distance < 0 && psn.after(n_.open_read)) return false;
+  return distance > kRestartDistance || distance < -kRestartDistance;
+}
+
+RequestSequence::Place RequestSequence::place(Observation& o) {
+  const Psn psn = o.psn();
+  if (!n_.begun) begin(psn);
+  settle_read_by_next(o);
+  const std::uint32_t count = psn_count(o);
+  Place place;
+  SentPacket* packet = n_.sent.find(psn);
+  if (!psn.before(n_.next)) {
+    place = advance(o, count);
+  } else if (ReadRequest* read = resumed(o)) {
+    place = resume_read(o, *read);
+  } else if (packet != nullptr && !packet->spoilt) {
+    place = go_back(o, *packet);
+  } else {
+    place = fill(o, packet, count);
+  }
+  receive(o, count);
+  n_.last_request = o.frame.time;
+  return place;
+}
+
+void RequestSequence::place_spoilt(Observation& o) {
+  const Psn psn = o.psn();
+  if (!n_.begun) begin(psn);
+  settle_read_by_next(o);
+  if (psn.before(n_.next) || psn.since(n_.next) > kRestartDistance) return;
+  const std::uint32_t count = psn_count(o);
+  if (psn.after(n_.next)) {
+    o.find(FindingKind::psn_gap, 0, n_.next.value(),
+           static_cast<std::uint64_t>(psn.since(n_.next)));
+  }
+  remember(o, count).spoilt = true;
+  n_.highest = psn;
+  n_.next = n_.cursor = psn + count;
+}
+
+// --- READs take several PSNs ---
+
+std::uint32_t RequestSequence::psn_count(const Observation& o) const {
+  if (o.operation() != Operation::read_request) return 1;
+  const std::uint32_t mtu = o.stream.path_mtu;
+  return psns_of_read(o.frame.headers.reth.dma_length, mtu == 0 ? kSmallestMtu : mtu);
+}
+
+// The next request tells where the READ before it ends, and so perhaps the path MTU.
+void RequestSequence::settle_read_by_next(Observation& o) {
+  if (!n_.read_extent_open || !o.psn().after(n_.open_read)) return;
+  const auto distance = static_cast<std::uint32_t>(o.psn().since(n_.open_read));
+  const std::uint32_t least = psns_of_read(n_.open_read_length, kLargestMtu);
+  const std::uint32_t most = psns_of_read(n_.open_read_length, kSmallestMtu);
+  if (distance < least) return;
+  std::uint32_t fitting = 0;
+  std::uint32_t mtu = 0;
+  for (std::uint32_t m = kSmallestMtu; m <= kLargestMtu; m *= 2) {
+    if (psns_of_read(n_.open_read_length, m) != distance) continue;
+    ++fitting;
+    mtu = m;
+  }
+  if (fitting == 1) o.stream.path_mtu = mtu;
+  settle_read(n_, std::min(distance, most), o.ledger);
+}
+
+// --- the four places a packet may have ---
+
+RequestSequence::Place RequestSequence::advance(Observation& o, std::uint32_t count) {
+  const Psn psn = o.psn();
+  Place place;
+  const bool first = n_.sent.empty();
+  const SentPacket* before = first ? nullptr : n_.sent.find(n_.highest);
+  if (psn.after(n_.next)) {
+    const auto missing = static_cast<std::uint64_t>(psn.since(n_.next));
+    o.find(FindingKind::psn_gap, 0, n_.next.value(), missing);
+    n_.gap_frame = o.frame.number;
+  } else {
+    place.in_order = before != nullptr && !before->spoilt;
+  }
+  place.first_seen = true;
+  place.packet = &remember(o, count);
+  n_.highest = psn;
+  n_.next = n_.cursor = psn + count;
+  if (o.operation() == Operation::read_request && o.stream.path_mtu == 0 && count > 1) {
+    n_.read_extent_open = true;
+    n_.open_read = psn;
+    n_.open_read_length = o.frame.headers.reth.dma_length;
+  }
+  return place;
+}
+
+RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& packet) {
+  const Place place{&packet, false, false};
+  o.record.original = o.ledger.frame_of(packet.record);
+  if (!is_same(o, packet)) {
+    o.find(FindingKind::reused_psn, o.record.original);
+    return place;
+  }
+  if (!reliable_) {
+    // Nothing is ever sent again: either the network doubled it, or it is another packet.
+    const bool doubled = packet.checksum == o.frame.checksum;
+    o.find(doubled ? FindingKind::duplicate : FindingKind::reused_psn, o.record.original);
+    if (doubled) ++o.sender().duplicates;
+    return place;
+  }
+  Cause* cause = find_cause(o, true);
+  const bool in_run = is_in_run(o, &packet);
+  if (in_run) {
+    if (cause != nullptr && cause->psn == o.psn()) {
+      cause->pending = false;
+      n_.run.cause = *cause;
+    }
+    follow_run(o, packet.psn_count);
+  } else if (cause != nullptr) {
+    cause->pending = false;
+    begin_run(o, *cause, packet.psn_count);
+  } else if (is_duplicate(o, packet)) {
+    o.find(FindingKind::duplicate, o.record.original);
+    ++o.sender().duplicates;
+    packet.last_record = o.index;
+    return place;
+  } else {
+    begin_run(o, implied_by_response(o, o.psn()), packet.psn_count);
+  }
+  packet.run = n_.run.id;
+  say_why(o, packet, true);
+  packet.last_record = o.index;
+  packet.checksum = o.frame.checksum;
+  return place;
+}
+
+// A packet that was not seen before, but others with higher PSNs were.
+RequestSequence::Place RequestSequence::fill(Observation& o, SentPacket* spoilt,
+                                             std::uint32_t count) {
+  const Psn psn = o.psn();
+  if (psn.before(n_.base)) lower_base(psn);
+  Cause* cause = reliable_ ? find_cause(o, false) : nullptr;
+  const bool in_run = reliable_ && is_in_run(o, nullptr);
+  const bool late = spoilt == nullptr && within(n_.last_request, o.frame.time, kReaction);
+  bool again = true;
+  if (in_run) {
+    if (cause != nullptr) n_.run.cause = *cause;
+    follow_run(o, count);
+  } else if (cause != nullptr) {
+    begin_run(o, *cause, count);  // stays pending: it may be the late original
+  } else if (!reliable_ || late) {
+    o.find(FindingKind::out_of_order, n_.gap_frame);
+    ++o.sender().out_of_order;
+    again = false;
+  } else {
+    begin_run(o, {}, count);
+  }
+  const std::uint32_t original = spoilt == nullptr ? kNone : spoilt->record;
+  SentPacket& packet = remember(o, count);
+  if (original != kNone) packet.record = original;
+  if (again) {
+    if (original != kNone) o.record.original = o.ledger.frame_of(original);
+    say_why(o, packet, original != kNone);
+    ++o.sender().lost;
+  }
+  return {&packet, true, false};
+}
+
+// --- a READ asked again from the first response that is missing (IBTA vol. 1, 9.7.5.2) ---
+
+ReadRequest* RequestSequence::resumed(const Observation& o) const {
+  if (!reliable_ || o.operation() != Operation::read_request) return nullptr;
+  ReadRequest* read = find_read(n_, o.psn());
+  if (read == nullptr || read->first == o.psn() || read->message == kNone) return nullptr;
+  const Message& message = o.ledger.messages[read->message];
+  const wire::Reth& reth = o.frame.headers.reth;
+  const bool inside = reth.virtual_address > message.virtual_address &&
+                      reth.virtual_address - message.virtual_address < message.length;
+  return inside && reth.remote_key == message.remote_key ? read : nullptr;
+}
+
+RequestSequence::Place RequestSequence::resume_read(Observation& o, ReadRequest& read) {
+  SentPacket* packet = n_.sent.find(read.first);
+  if (packet == nullptr) return {};
+  const auto rest = static_cast<std::uint32_t>(read.end().since(o.psn()));
+  o.record.original = o.ledger.frame_of(packet->record);
+  if (Cause* cause = find_cause(o, true)) {
+    cause->pending = false;
+    begin_run(o, *cause, rest);
+  } else {
+    begin_run(o, implied_by_response(o, o.psn()), rest);
+  }
+  packet->run = n_.run.id;
+  say_why(o, *packet, true);
+  packet->last_record = o.index;
+  return {packet, false, false};
+}
+
+// --- the same packet? ---
+
+bool RequestSequence::is_same(const Observation& o, const SentPacket& packet) const {
+  const wire::OpcodeInfo& now = *o.frame.opcode;
+  const wire::OpcodeInfo& then = wire::info(packet.opcode);
+  if (now.operation != then.operation) return false;
+  if (o.frame.payload_size != packet.payload_size) return false;
+  // Some hardware cuts a WRITE anew when it goes back to its middle: FIRST or ONLY with a RETH for
+  // the rest. SENDs have nothing to begin anew with.
+  const bool recut = now.operation == Operation::write;
+  if (now.position != then.position && !recut) return false;
+  if (packet.message == kNone || now.position != then.position || !now.starts_message())
+    return true;
+  const Message& message = o.ledger.messages[packet.message];
+  if (now.has(wire::kReth)) {
+    const wire::Reth& reth = o.frame.headers.reth;
+    return reth.virtual_address == message.virtual_address &&
+           reth.remote_key == message.remote_key && reth.dma_length == message.length;
+  }
+  if (now.has(wire::kAtomicEth)) {
+    const wire::AtomicEth& atomic = o.frame.headers.atomic_eth;
+    return atomic.virtual_address == message.virtual_address &&
+           atomic.remote_key == message.remote_key;
+  }
+  return true;
+}
+
+// The ICRC covers even the IPv4 identification, so that only the very same packet has the same.
+bool RequestSequence::is_duplicate(const Observation& o, const SentPacket& packet) const {
+  return packet.checksum == o.frame.checksum &&
+         within(o.ledger.records[packet.last_record].time, o.frame.time, kDuplicateWindow);
+}
+
+// --- why a sender goes back ---
+
+// The newest cause that covers this packet. A packet that was not seen before may be just late, so
+// that only the one asked for counts.
+Cause* RequestSequence::find_cause(const Observation& o, bool seen) const {
+  const Psn psn = o.psn();
+  Cause* newest = nullptr;
+  const auto consider = [&](Cause& cause) {
+    if (!cause.pending || psn.before(cause.psn) || !psn.before(cause.end)) return;
+    if (!seen && psn != cause.psn) return;
+    if (!within(cause.time, o.frame.time, 2 * cause.wait + kReaction)) return;
+    if (newest == nullptr || cause.frame > newest->frame) newest = &cause;
+  };
+  for (Cause& nak : n_.naks) consider(nak);
+  consider(n_.rnr);
+  consider(n_.implied);
+  return newest;
+}
+
+// Nothing asked for it. If responses with higher PSNs just came, the sender saw one missing that
+// was lost behind the capture; a sender whose answers are not captured had a NAK; else a timer.
+Cause RequestSequence::implied_by_response(const Observation& o, Psn psn) const {
+  Cause cause;
+  const ReadRequest* read = find_read(n_, psn);
+  if (read != nullptr && within(n_.last_response, o.frame.time, kReaction)) {
+    const SeenResponse* later = n_.responses.find(psn + 1);
+    if (later == nullptr) later = n_.responses.find(read->end());
+    if (later != nullptr) {
+      cause.kind = FindingKind::retransmission_implied;
+      cause.frame = o.ledger.frame_of(later->record);
+      cause.psn = psn;
+      return cause;
+    }
+  }
+  const SentPacket* packet = n_.sent.find(psn);
+  const bool soon = packet != nullptr &&
+                    within(o.ledger.records[packet->last_record].time, o.frame.time, kReaction);
+  if (soon && n_.last_response_frame == 0) cause.kind = FindingKind::retransmission_nak;
+  return cause;
+}
+
+bool RequestSequence::is_in_run(const Observation& o, const SentPacket* packet) const {
+  if (n_.run.id == 0 || (packet != nullptr && packet->run == n_.run.id)) return false;
+  const Psn psn = o.psn();
+  const bool recent = within(n_.run.last_time, o.frame.time, kReaction);
+  if (psn.before(n_.run.start)) {  // overtaken by the packet the run seemed to begin with
+    const bool asked =
+        n_.run.cause.kind == FindingKind::retransmission_timeout || !psn.before(n_.run.cause.psn);
+    return recent && asked && !psn.before(n_.unacknowledged);
+  }
+  return !psn.before(n_.cursor) || recent;
+}
+
+void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_t count) {
+  n_.run.id = ++n_.runs;
+  n_.run.start = o.psn();
+  n_.run.cause = cause;
+  n_.run.last_time = o.frame.time;
+  n_.cursor = o.psn() + count;
+  n_.retries_in_row = n_.retries_in_row != 0 && n_.retry_psn == o.psn() ? n_.retries_in_row + 1 : 1;
+  n_.retry_psn = o.psn();
+  if (cause.kind == FindingKind::retransmission_timeout) ++o.sender().timeouts;
+  if (cause.kind == FindingKind::retransmission_rnr) {
+    const std::uint64_t waited = nanoseconds(cause.time, o.frame.time);
+    const auto wanted = static_cast<std::uint64_t>(cause.wait.count());
+    // Captures round to microseconds.
+    if (waited + 1000 < wanted) {
+      o.find(FindingKind::rnr_wait_short, cause.frame, waited, wanted);
+    }
+  }
+}
+
+void RequestSequence::follow_run(Observation& o, std::uint32_t count) {
+  const Psn psn = o.psn();
+  if (psn.after(n_.cursor)) {
+    const auto missing = static_cast<std::uint64_t>(psn.since(n_.cursor));
+    o.find(FindingKind::psn_gap, 0, n_.cursor.value(), missing);
+    n_.gap_frame = o.frame.number;
+  }
+  if (!psn.before(n_.cursor)) n_.cursor = psn + count;
+  n_.run.last_time = o.frame.time;
+}
+
+void RequestSequence::say_why(Observation& o, SentPacket& packet, bool captured) {
+  saturating_increment(packet.repetitions);
+  o.record.repetition = packet.repetitions;
+  ++o.sender().retransmissions;
+  const Cause& cause = n_.run.cause;
+  std::uint64_t since =
+      captured ? nanoseconds(o.ledger.records[packet.record].time, o.frame.time) : 0;
+  std::uint32_t related = cause.frame;
+  switch (cause.kind) {
+    case FindingKind::retransmission_rnr:
+      since = nanoseconds(cause.time, o.frame.time);
+      break;
+    case FindingKind::retransmission_timeout:
+      related = o.record.original;
+      break;
+    default:
+      break;
+  }
+  o.find(cause.kind, related, packet.repetitions, since);
+  if (n_.run.start == o.psn() && is_retry(cause.kind)) check_retries(o, packet);
+}
+
+void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
+  const std::uint8_t told = o.stream.retry_count[o.record.sender];
+  const std::uint32_t limit = told == 0xff ? kMostRetries : told;
+  if (n_.retries_in_row == limit) {
+    o.find(FindingKind::retry_limit, 0, n_.retries_in_row);
+    return;
+  }
+  const std::uint32_t original = o.ledger.frame_of(packet.record);
+  if (n_.retries_in_row >= kManyRepetitions && n_.last_response_frame < original) {
+    o.find(FindingKind::unanswered, original, n_.retries_in_row);
+  }
+}
+
+// --- what the receiver makes of it ---
+
+void RequestSequence::receive(Observation& o, std::uint32_t count) {
+  const Psn psn = o.psn();
+  if (psn == n_.receiver_expects) {
+    n_.receiver_expects = psn + count;
+    n_.receiver_sees_gap = false;
+  } else if (psn.after(n_.receiver_expects) && !n_.receiver_sees_gap) {
+    n_.receiver_sees_gap = true;
+    n_.newest_gap = (n_.newest_gap + 1) % NumberSpace::kShownGaps;
+    n_.shown_gaps[n_.newest_gap] = {n_.receiver_expects, o.frame.number};
+  }
+}
+
+SentPacket& RequestSequence::remember(Observation& o, std::uint32_t count) {
+  SentPacket packet;
+  packet.psn = o.psn();
+  packet.record = packet.last_record = o.index;
+  packet.psn_count = count;
+  packet.payload_size = o.frame.payload_size;
+  packet.checksum = o.frame.checksum;
+  packet.run = n_.run.id;
+  packet.opcode = o.frame.opcode->opcode;
+  return n_.sent.insert(packet);
+}
+
+void RequestSequence::lower_base(Psn psn) {
+  if (n_.base.since(psn) > kLateDistance) return;
+  if (!n_.acknowledged && n_.unacknowledged == n_.base) n_.unacknowledged = psn;
+  n_.base = psn;
+}
+
+}  // namespace softrnic::analysis

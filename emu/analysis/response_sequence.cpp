@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/response_sequence.hpp"
+
+#include "analysis/request_sequence.hpp"
+
+namespace softrnic::analysis {
+
+namespace {
+
+using wire::NakCode;
+using wire::Operation;
+using wire::Position;
+using wire::Psn;
+using wire::Syndrome;
+
+FindingKind kind_of(Syndrome syndrome) {
+  if (!syndrome.is_nak()) return FindingKind::nak_reserved;
+  switch (static_cast<NakCode>(syndrome.value())) {
+    case NakCode::psn_sequence_error:
+      return FindingKind::nak_psn_sequence;
+    case NakCode::invalid_request:
+      return FindingKind::nak_invalid_request;
+    case NakCode::remote_access_error:
+      return FindingKind::nak_remote_access;
+    case NakCode::remote_operational_error:
+      return FindingKind::nak_remote_operational;
+    case NakCode::invalid_rd_request:
+      return FindingKind::nak_invalid_rd;
+  }
+  return FindingKind::nak_reserved;
+}
+
+std::uint64_t as_count(std::int32_t n) {
+  return n < 0 ? 0 : static_cast<std::uint64_t>(n);
+}
+
+}  // namespace
+
+void ResponseSequence::on_response(Observation& o) {
+  if (o.operation() == Operation::acknowledge) {
+    on_acknowledge(o);
+  } else {
+    on_data(o);
+  }
+  n_.last_response = o.frame.time;
+  n_.last_response_frame = o.frame.number;
+}
+
+// Among the PSNs that the capture shows; what came before it answers something not captured.
+bool ResponseSequence::is_known(Psn psn) const {
+  return n_.begun && !psn.before(n_.base);
+}
+
+void ResponseSequence::link(Observation& o, Psn psn) {
+  const SentPacket* packet = n_.sent.find(psn);
+  if (packet == nullptr) return;
+  o.record.answers = o.ledger.frame_of(packet->last_record);
+  o.record.message = packet->message;
+}
+
+// --- acknowledgements ---
+
+void ResponseSequence::on_acknowledge(Observation& o) {
+  const Syndrome syndrome = o.frame.headers.aeth.syndrome;
+  if (syndrome.is_ack()) {
+    on_ack(o);
+  } else if (syndrome.is_rnr_nak()) {
+    on_rnr_nak(o);
+  } else {
+    on_nak(o);
+  }
+}
+
+void ResponseSequence::on_ack(Observation& o) {
+  const Psn psn = o.psn();
+  ++o.sender().acks;
+  if (!is_known(psn)) return;
+  if (!psn.before(n_.next)) {
+    o.find(FindingKind::ack_of_unsent, 0, psn.value());
+    return;
+  }
+  link(o, psn);
+  if (psn.before(n_.unacknowledged)) {
+    const SentPacket* packet = n_.sent.find(psn);
+    if (packet != nullptr || psn == n_.last_ack) {
+      const std::uint32_t first =
+          packet == nullptr ? 0 : o.ledger.records[packet->record].answered_in;
+      o.find(FindingKind::duplicate_ack, first);
+    } else {
+      o.find(FindingKind::ghost);
+    }
+    return;
+  }
+  n_.last_ack = psn;
+  progress(o, psn + 1);
+  miss_reads(o, psn + 1);
+  check_msn(o, 0);
+}
+
+void ResponseSequence::on_nak(Observation& o) {
+  const Psn psn = o.psn();
+  const FindingKind kind = kind_of(o.frame.headers.aeth.syndrome);
+  if (kind == FindingKind::nak_psn_sequence) {
+    on_sequence_nak(o);
+    return;
+  }
+  ++o.sender().other_naks;
+  const SentPacket* packet = refused(psn);
+  if (packet == nullptr) {
+    o.find(kind, 0, o.frame.headers.aeth.syndrome.raw());
+    return;
+  }
+  link(o, packet->psn);
+  o.find(kind, o.record.answers, o.frame.headers.aeth.syndrome.raw());
+  if (!psn.before(n_.unacknowledged) && !psn.after(n_.next)) {
+    progress(o, psn);
+    check_msn(o, 0);
+  }
+  if (packet->message != kNone) {
+    Message& message = o.ledger.messages[packet->message];
+    message.state = MessageState::refused;
+    message.answer = o.frame.headers.aeth.syndrome;
+    message.completed_frame = o.frame.number;
+    message.completed_time = o.frame.time;
+  }
+  o.ledger.records[packet->last_record].answered_in = o.frame.number;
+  o.stream.broken = true;
+  n_.error_frame = o.frame.number;
+  n_.error_time = o.frame.time;
+}
+
+// The request that a NAK refuses; where its PSN was not seen, the oldest that waits.
+SentPacket* ResponseSequence::refused(Psn psn) {
+  if (!is_known(psn)) return nullptr;
+  if (SentPacket* packet = n_.sent.find(psn)) return packet;
+  return n_.outstanding.empty() ? nullptr : n_.sent.find(n_.outstanding.front().psn);
+}
+
+void ResponseSequence::on_sequence_nak(Observation& o) {
+  const Psn psn = o.psn();
+  ++o.sender().sequence_naks;
+  std::uint32_t shown_by = 0;
+  for (std::uint32_t i = 0; i < NumberSpace::kShownGaps; ++i) {
+    const ShownGap& gap =
+        n_.shown_gaps[(n_.newest_gap + NumberSpace::kShownGaps - i) % NumberSpace::kShownGaps];
+    if (gap.frame == 0 || gap.expected != psn) continue;
+    shown_by = gap.frame;
+    break;
+  }
+  // Lost behind the capture: then it was the packet after it that showed the gap.
+  if (const SentPacket* lost = n_.sent.find(psn); shown_by == 0 && lost != nullptr) {
+    const SentPacket* after = n_.sent.find(psn + lost->psn_count);
+    if (after != nullptr) shown_by = o.ledger.frame_of(after->last_record);
+  }
+  o.find(FindingKind::nak_psn_sequence, shown_by, psn.value());
+  if (!n_.begun || psn.after(n_.next)) return;
+  o.record.answers = shown_by;
+  n_.newest_nak = (n_.newest_nak + 1) % NumberSpace::kNaks;
+  Cause& nak = n_.naks[n_.newest_nak];
+  nak.kind = FindingKind::retransmission_nak;
+  nak.frame = o.frame.number;
+  nak.time = o.frame.time;
+  nak.psn = psn;
+  nak.end = n_.next;
+  nak.pending = true;
+  if (psn.before(n_.unacknowledged) || !is_known(psn)) return;
+  progress(o, psn);
+  miss_reads(o, psn);
+  check_msn(o, 0);
+  n_.receiver_expects = psn;
+  n_.receiver_sees_gap = true;
+}
+
+void ResponseSequence::on_rnr_nak(Observation& o) {
+  const Psn psn = o.psn();
+  ++o.sender().rnr_naks;
+  const wire::Duration wait = wire::rnr_timer(o.frame.headers.aeth.syndrome.value());
+  const bool again = n_.rnr_in_row != 0 && n_.rnr.psn == psn;
+  n_.rnr_in_row = again ? n_.rnr_in_row + 1 : 1;
+  if (is_known(psn)) link(o, psn);
+  o.find(FindingKind::rnr_nak, o.record.answers, static_cast<std::uint64_t>(wait.count()),
+         n_.rnr_in_row);
+  n_.rnr.kind = FindingKind::retransmission_rnr;
+  n_.rnr.frame = o.frame.number;
+  n_.rnr.time = o.frame.time;
+  n_.rnr.psn = psn;
+  n_.rnr.end = n_.begun && psn.before(n_.next) ? n_.next : psn + 1;
+  n_.rnr.wait = wait;
+  n_.rnr.pending = true;
+  const std::uint8_t limit = o.stream.rnr_retry_count[1 - o.record.sender];
+  if (limit < 7 && n_.rnr_in_row == limit + 1u) {
+    o.find(FindingKind::retry_limit, 0, limit);
+    o.stream.broken = true;
+  }
+  if (!is_known(psn) || psn.before(n_.unacknowledged) || !psn.before(n_.next)) return;
+  progress(o, psn);
+  miss_reads(o, psn);
+  check_msn(o, 0);
+  n_.receiver_expects = psn;
+  n_.receiver_sees_gap = true;  // it drops without a NAK what follows
+}
+
+// Everything before `end` is acknowledged (an ACK says so of all before it, and coalesces).
+void ResponseSequence::progress(Observation& o, Psn end) {
+  n_.acknowledged = true;
+  const Psn from = n_.unacknowledged;
+  if (!end.after(from)) return;
+  std::uint32_t found = 0;
+  while (!n_.outstanding.empty()) {
+    const OutstandingPacket front = n_.outstanding.front();
+    if ((front.psn + front.psn_count).after(end)) break;
+    n_.outstanding.pop_front();
+    n_.bytes_in_flight -= front.bytes;
+    if (!front.psn.before(from)) found += front.psn_count;
+    SentPacket* packet = n_.sent.find(front.psn);
+    if (packet == nullptr) continue;
+    o.ledger.records[packet->record].answered_in = o.frame.number;
+    o.ledger.records[packet->last_record].answered_in = o.frame.number;
+    if (wire::info(packet->opcode).ends_message()) {
+      ++n_.completed;
+      complete(o, packet->message);
+    }
+  }
+  n_.unacknowledged = end;
+  if (end.after(n_.receiver_expects)) {
+    n_.receiver_expects = end;
+    n_.receiver_sees_gap = false;
+  }
+  n_.retries_in_row = 0;
+  n_.rnr_in_row = 0;
+  // What the capture does not show may have been whole messages.
+  const bool reading = !n_.outstanding.empty() && n_.outstanding.front().psn.before(end);
+  if (!reading && found != static_cast<std::uint32_t>(end.since(from))) n_.msn_known = false;
+}
+
+void ResponseSequence::complete(Observation& o, std::uint32_t index) {
+  if (index == kNone) return;
+  Message& message = o.ledger.messages[index];
+  const bool data = message.operation != Operation::send && message.operation != Operation::write;
+  if (data || message.state != MessageState::open) return;
+  message.state = MessageState::complete;
+  message.completed_frame = o.frame.number;
+  message.completed_time = o.frame.time;
+  if (o.frame.opcode->has(wire::kAeth) && o.frame.headers.aeth.syndrome.is_ack()) {
+    message.answer = o.frame.headers.aeth.syndrome;
+  } else {
+    message.answer = Syndrome::ack();
+  }
+  ++o.receiver().messages_complete;
+}
+
+// An acknowledgement behind a READ or atomic that has no response yet: the response was lost.
+void ResponseSequence::miss_reads(Observation& o, Psn end) {
+  while (n_.read_front - n_.reads_dropped < n_.reads.size()) {
+    ReadRequest& read = n_.reads[n_.read_front - n_.reads_dropped];
+    if (read.end().after(end)) return;
+    ++n_.read_front;
+    if (read.finished || read.missed || n_.responses.empty()) continue;
+    read.missed = true;
+    o.find(FindingKind::read_response_missing, 0, read.next_response.value(),
+           as_count(read.end().since(read.next_response)));
+    n_.implied.kind = FindingKind::retransmission_implied;
+    n_.implied.frame = o.frame.number;
+    n_.implied.time = o.frame.time;
+    n_.implied.psn = read.next_response;
+    n_.implied.end = n_.next;
+    n_.implied.pending = true;
+  }
+}
+
+// The MSN counts the messages that the responder completed (IBTA vol. 1, 9.7.7.1).
+void ResponseSequence::check_msn(Observation& o, std::uint32_t slack) {
+  const std::uint32_t msn = o.frame.headers.aeth.msn;
+  if (n_.msn_known) {
+    const std::uint32_t expected = (n_.msn_base + n_.completed) & 0xffffff;
+    const std::uint32_t beyond = (msn - expected) & 0xffffff;
+    if (beyond <= slack) return;
+    o.find(FindingKind::msn_jump, 0, expected, msn);
+  }
+  n_.msn_base = (msn - n_.completed) & 0xffffff;
+  n_.msn_known = slack == 0;
+}
+
+// --- responses with data ---
+
+// FIRST and MIDDLE are of the path MTU, and ONLY and LAST end the READ.
+void ResponseSequence::learn_mtu(Observation& o) {
+  const Position position = o.frame.opcode->position;
+  if (position == Position::first || position == Position::middle) {
+    const std::uint32_t size = o.frame.payload_size;
+    if (size < 256 || size > 4096 || (size & (size - 1)) != 0) return;
+    if (o.stream.path_mtu == 0) o.stream.path_mtu = size;
+    if (n_.read_extent_open) settle_read(n_, psns_of_read(n_.open_read_length, size), o.ledger);
+  } else if (n_.read_extent_open && !o.psn().before(n_.open_read) && o.psn().before(n_.next)) {
+    settle_read(n_, static_cast<std::uint32_t>(o.psn().since(n_.open_read)) + 1, o.ledger);
+  }
+}
+
+void ResponseSequence::on_data(Observation& o) {
+  const Psn psn = o.psn();
+  if (!is_known(psn)) return;
+  if (o.operation() == Operation::read_response) learn_mtu(o);
+  ReadRequest* read = find_read(n_, psn);
+  if (read == nullptr) {
+    o.find(FindingKind::ghost);
+    return;
+  }
+  link(o, read->first);
+  const std::uint64_t number =
+      n_.reads_dropped + static_cast<std::uint64_t>(read - &n_.reads.front());
+  if (SeenResponse* first = n_.responses.find(psn)) {
+    on_repeated_data(o, *read, *first);
+  } else {
+    on_first_data(o, *read, number);
+  }
+}
+
+void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenResponse& first) {
+  const std::uint32_t frame = o.ledger.frame_of(first.record);
+  o.find(FindingKind::response_repeated, frame);
+  if (o.operation() == Operation::atomic_acknowledge &&
+      first.value != o.frame.headers.atomic_ack_eth.original) {
+    o.find(FindingKind::atomic_changed, frame);
+  }
+  o.record.original = frame;
+  o.record.repetition = 1;
+  o.record.repeats_payload = o.frame.payload_size != 0;
+  if (o.stream.path_mtu != 0 && o.frame.payload_size != 0) {
+    o.record.message_offset =
+        static_cast<std::uint32_t>(o.psn().since(read.first)) * o.stream.path_mtu;
+  }
+  if (!o.psn().before(read.next_response)) read.next_response = o.psn() + 1;
+}
+
+void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uint64_t number) {
+  const Psn psn = o.psn();
+  check_order(o, read, number);
+  const bool new_ground = !psn.before(n_.unacknowledged);
+  if (new_ground) {
+    progress(o, psn + 1);
+    if (o.frame.opcode->has(wire::kAeth)) {
+      // A responder may count a READ when it begins to answer it, or when it has.
+      check_msn(o, o.frame.opcode->ends_message() ? 0 : 1);
+    }
+  }
+  SeenResponse seen;
+  seen.psn = psn;
+  seen.record = o.index;
+  seen.value = o.frame.headers.atomic_ack_eth.original;
+  n_.responses.insert(seen);
+  ++read.answered;
+  if (read.message == kNone) return;
+  Message& message = o.ledger.messages[read.message];
+  if (o.operation() == Operation::read_response) {
+    o.record.message_offset = static_cast<std::uint32_t>(psn.since(read.first)) * o.stream.path_mtu;
+    message.payload_bytes += o.frame.payload_size;
+    check_size(o, read);
+  }
+  if (read.answered != read.psn_count || read.finished) return;
+  read.finished = true;
+  if (n_.reads_outstanding > 0) --n_.reads_outstanding;
+  if (message.state != MessageState::open) return;
+  message.whole =
+      message.operation != Operation::read_request || message.payload_bytes == message.length;
+  o.record.ends_message = message.operation == Operation::read_request && message.whole;
+  message.state = MessageState::complete;
+  message.answer =
+      o.frame.opcode->has(wire::kAeth) ? o.frame.headers.aeth.syndrome : Syndrome::ack();
+  message.completed_frame = o.frame.number;
+  message.completed_time = o.frame.time;
+  ++o.receiver().messages_complete;
+}
+
+// Responses come in the order of their PSNs; one that is ahead shows that others were lost.
+void ResponseSequence::check_order(Observation& o, ReadRequest& read, std::uint64_t number) {
+  const Psn psn = o.psn();
+  std::uint64_t missing = 0;
+  Psn expected = psn;
+  for (; n_.read_front < number; ++n_.read_front) {
+    ReadRequest& before = n_.reads[n_.read_front - n_.reads_dropped];
+    if (before.finished || before.missed) continue;
+    before.missed = true;
+    const std::uint64_t of_it = as_count(before.end().since(before.next_response));
+    if (of_it != 0 && missing == 0) expected = before.next_response;
+    missing += of_it;
+  }
+  if (number >= n_.read_front && psn.after(read.next_response)) {
+    if (missing == 0) expected = read.next_response;
+    missing += as_count(psn.since(read.next_response));
+  }
+  if (!psn.before(read.next_response)) read.next_response = psn + 1;
+  if (read.next_response == read.end() && n_.read_front == number) ++n_.read_front;
+  if (missing == 0) return;
+  o.find(FindingKind::read_response_missing, 0, expected.value(), missing);
+  n_.implied.kind = FindingKind::retransmission_implied;
+  n_.implied.frame = o.frame.number;
+  n_.implied.time = o.frame.time;
+  n_.implied.psn = expected;
+  n_.implied.end = n_.next;
+  n_.implied.pending = true;
+}
+
+void ResponseSequence::check_size(Observation& o, const ReadRequest& read) {
+  const Message& message = o.ledger.messages[read.message];
+  const Position position = o.frame.opcode->position;
+  const std::uint32_t size = o.frame.payload_size;
+  if (position == Position::first || position == Position::middle) {
+    if (size != o.stream.path_mtu) {
+      o.find(FindingKind::payload_not_mtu, 0, size, o.stream.path_mtu);
+    }
+    return;
+  }
+  if (message.operation != Operation::read_request) return;
+  const bool single = read.first == o.psn();
+  if (!single && o.stream.path_mtu == 0) return;
+  const std::uint64_t total = std::uint64_t{o.record.message_offset} + size;
+  if (total != message.length) {
+    o.find(FindingKind::read_response_wrong_size, 0, size,
+           message.length - o.record.message_offset);
+  }
+}
+
+void ResponseSequence::on_spoilt(Observation& o) {
+  const Psn psn = o.psn();
+  if (o.operation() == Operation::acknowledge || !is_known(psn)) return;
+  ReadRequest* read = find_read(n_, psn);
+  if (read == nullptr || psn != read->next_response) return;
+  read->next_response = psn + 1;
+  n_.implied.kind = FindingKind::retransmission_implied;
+  n_.implied.frame = o.frame.number;
+  n_.implied.time = o.frame.time;
+  n_.implied.psn = psn;
+  n_.implied.end = n_.next;
+  n_.implied.pending = true;
+}
+
+}  // namespace softrnic::analysis

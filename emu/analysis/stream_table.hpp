@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stream table: which stream, and which side of it, a packet belongs to.
+//
+// A packet of a connected service names its destination QP alone. So packets are first sorted into
+// directions (from one address to one queue pair), and two directions become one stream when
+// something shows that they are one connection: CM, the user, an answer whose PSN fits, or, where
+// nothing better comes, that there is but one candidate. A packet keeps the stream it was given.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/analyzer.hpp"
+#include "analysis/index_map.hpp"
+#include "analysis/number_space.hpp"
+#include "analysis/paged_array.hpp"
+#include "analysis/stream.hpp"
+
+namespace softrnic::analysis {
+
+// What CM or the user says of a connection. [i] is what side i said of itself.
+struct ConnectionTerms {
+  wire::Gid address[2];
+  std::uint32_t qpn[2]{};
+  PairedBy told_by = PairedBy::user;
+  std::uint32_t path_mtu = 0;                          // bytes; 0: not known
+  std::uint8_t retry_count[2]{0xff, 0xff};             // as a sender
+  std::uint8_t rnr_retry_count[2]{0xff, 0xff};         // as a sender
+  std::uint32_t responder_resources[2]{kNone, kNone};  // READs and atomics it takes at once
+  std::uint32_t first_psn[2]{kNone, kNone};
+
+  friend bool operator==(const ConnectionTerms&, const ConnectionTerms&) = default;
+};
+
+// Everything from one address to one queue pair.
+struct Direction {
+  std::uint32_t stream = kNone;
+  std::uint32_t peer = kNone;  // the direction of the answers
+  std::uint32_t source = 0;    // numbers of the addresses
+  std::uint32_t destination = 0;
+  std::uint32_t qpn = 0;                   // destination
+  std::uint32_t source_qpn = kUnknownQpn;  // UD
+  wire::Service service{};
+  std::uint16_t udp_source_port = 0;
+  std::uint8_t side = 0;  // of the sender
+  PairedBy paired_by = PairedBy::nothing;
+  bool owns_stream = false;             // its first packet made the stream
+  bool open = false;                    // counted among the unpaired
+  std::uint32_t reads_allowed = kNone;  // outstanding READs and atomics, as its peer told
+  NumberSpace requests;
+};
+
+class StreamTable {
+ public:
+  explicit StreamTable(const AnalyzerOptions& options);
+
+  // The direction of a packet, which has a stream then. A response tells who is whose peer.
+  std::uint32_t direction_of(const Frame& frame);
+  Direction& direction(std::uint32_t index) { return directions_[index]; }
+  Direction* peer(const Direction& d) { return d.peer == kNone ? nullptr : &directions_[d.peer]; }
+
+  std::size_t size() const { return streams_.size(); }
+  Stream& stream(std::uint32_t index) { return streams_[index]; }
+  const Stream& stream(std::uint32_t index) const { return streams_[index]; }
+
+  // A request left in an unpaired direction: an answer may tell who its peer is.
+  void await_answer(std::uint32_t direction, wire::Psn psn);
+
+  // Two queue pairs are connected from now on. Whoever used these numbers before is another
+  // stream; the same terms told again change nothing.
+  void connect(const ConnectionTerms& terms);
+
+  // The queue pairs of this direction begin a new connection: a new stream for both directions.
+  void restart(std::uint32_t direction, const Frame& frame);
+
+  std::size_t memory() const;
+
+ private:
+  struct Awaited {
+    IndexMap::Key key{};
+    std::uint32_t direction = kNone;
+  };
+  static constexpr std::size_t kAwaited = 1 << 14;
+
+  std::uint32_t address_number(const wire::Gid& gid);
+  IndexMap::Key key_of(const Frame& frame);
+  std::uint32_t find_or_make(const Frame& frame);
+  std::uint32_t make_direction(const IndexMap::Key& key, const Frame& frame);
+  void make_stream(Direction& d, const Frame& frame);
+  const std::uint64_t* find_terms(const Direction& d) const;
+  std::uint32_t find_direction(const IndexMap::Key& key) const;
+  std::uint32_t find_flow_of_cnp(const Frame& frame);
+  void apply_terms(std::uint32_t direction);
+  void pair_new(std::uint32_t direction, const Frame& frame);
+  void pair_by_terms(std::uint32_t direction);
+  void pair_datagrams(std::uint32_t direction);
+  void pair_by_guess(std::uint32_t direction, const Frame& frame);
+  // A response came in a direction without a peer, or with a guessed one: look for what it answers.
+  void pair_by_answer(std::uint32_t direction, wire::Psn psn);
+  void pair(std::uint32_t a, std::uint32_t b, PairedBy how);
+  void join(std::uint32_t stays, std::uint32_t joins);
+  void part(std::uint32_t direction);
+  void set_open(std::uint32_t direction, bool open);
+  std::uint32_t only_open(std::uint32_t source, std::uint32_t destination, wire::Service service,
+                          std::uint32_t port_key) const;
+  Awaited& awaited(const IndexMap::Key& key);
+  bool may_pair(const Direction& d) const;
+  bool fits(const Direction& d, wire::Psn psn) const;
+
+  PagedArray<Stream, 5> streams_;
+  PagedArray<Direction, 4> directions_;
+  IndexMap addresses_;    // GID: number + 1
+  IndexMap by_key_;       // key: direction + 1
+  IndexMap open_;         // hosts, service, port: how many << 32 | all numbers xored
+  IndexMap terms_by_qp_;  // hosts and QPN: (number of the terms << 1 | side) + 1
+  std::vector<ConnectionTerms> terms_;
+  std::vector<Awaited> awaited_;
+  std::uint32_t address_count_ = 0;
+  wire::Gid last_gid_[2];
+  std::uint32_t last_number_[2]{kNone, kNone};
+};
+
+}  // namespace softrnic::analysis
