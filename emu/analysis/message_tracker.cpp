@@ -78,23 +78,28 @@ std::uint32_t MessageTracker::message_of(Observation& o, const RequestSequence::
   return begin(o, *place.packet);
 }
 
-// The message of a MIDDLE or LAST, from its neighbours.
+// The message of a MIDDLE or LAST, from its neighbours. One whose beginning is not known gives way
+// to one that covers this PSN.
 std::uint32_t MessageTracker::continued(const Observation& o) {
   const Psn psn = o.psn();
   const auto is_of = [&](std::uint32_t index) {
     return index != kNone && o.ledger.messages[index].operation == o.operation();
   };
-  if (const SentPacket* before = n_.sent.find(psn - 1)) {
+  std::uint32_t found = kNone;
+  if (const SentPacket* before = n_.sent.find(psn - 1); before != nullptr && !before->spoilt) {
     const bool ended = wire::info(before->opcode).ends_message();
-    if (!before->spoilt) return !ended && is_of(before->message) ? before->message : kNone;
+    if (ended || !is_of(before->message)) return kNone;
+    found = before->message;
+    if (!begun_before_capture(o.ledger.messages[found])) return found;
   }
-  if (n_.open_message != kNone && is_of(n_.open_message)) {
+  if (is_of(n_.open_message)) {
     const Message& open = o.ledger.messages[n_.open_message];
     const bool extent_known = open.psn_count != 0;
     if (covers(open, psn) || (!extent_known && psn.after(Psn(open.first_psn)))) {
       return n_.open_message;
     }
   }
+  if (found != kNone) return found;
   if (const SentPacket* after = n_.sent.find(psn + 1)) {
     if (!wire::info(after->opcode).starts_message() && is_of(after->message)) return after->message;
   }

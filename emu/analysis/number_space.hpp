@@ -92,6 +92,7 @@ struct Cause {
 struct Run {
   std::uint32_t id = 0;  // 0: the original flight
   wire::Psn start;
+  wire::Psn oldest;  // what it may have begun with, although something overtook it
   Cause cause;
   wire::Instant last_time;
 };

@@ -127,13 +127,16 @@ void RequestSequence::place_spoilt(Observation& o) {
   settle_read_by_next(o);
   if (psn.before(n_.next) || psn.since(n_.next) > kRestartDistance) return;
   const std::uint32_t count = psn_count(o);
-  if (psn.after(n_.next)) {
-    o.find(FindingKind::psn_gap, 0, n_.next.value(),
-           static_cast<std::uint64_t>(psn.since(n_.next)));
-  }
+  if (psn.after(n_.next)) find_gap(o, n_.next);
   remember(o, count).spoilt = true;
   n_.highest = psn;
   n_.next = n_.cursor = psn + count;
+}
+
+void RequestSequence::find_gap(Observation& o, Psn expected) {
+  const auto missing = static_cast<std::uint64_t>(o.psn().since(expected));
+  o.find(FindingKind::psn_gap, 0, expected.value(), missing);
+  n_.gap_frame = o.frame.number;
 }
 
 // --- READs take several PSNs ---
@@ -170,9 +173,7 @@ RequestSequence::Place RequestSequence::advance(Observation& o, std::uint32_t co
   const bool first = n_.sent.empty();
   const SentPacket* before = first ? nullptr : n_.sent.find(n_.highest);
   if (psn.after(n_.next)) {
-    const auto missing = static_cast<std::uint64_t>(psn.since(n_.next));
-    o.find(FindingKind::psn_gap, 0, n_.next.value(), missing);
-    n_.gap_frame = o.frame.number;
+    find_gap(o, n_.next);
   } else {
     place.in_order = before != nullptr && !before->spoilt;
   }
@@ -203,8 +204,9 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
     return place;
   }
   Cause* cause = find_cause(o, true);
-  const bool in_run = is_in_run(o, &packet);
-  if (in_run) {
+  // Asked for by name, it begins a go-back of its own, even inside another one.
+  const bool named = cause != nullptr && cause->psn == o.psn() && o.psn().before(n_.cursor);
+  if (is_in_run(o, &packet) && !named) {
     if (cause != nullptr && cause->psn == o.psn()) {
       cause->pending = false;
       n_.run.cause = *cause;
@@ -234,7 +236,8 @@ RequestSequence::Place RequestSequence::fill(Observation& o, SentPacket* spoilt,
   const Psn psn = o.psn();
   if (psn.before(n_.base)) lower_base(psn);
   Cause* cause = reliable_ ? find_cause(o, false) : nullptr;
-  const bool in_run = reliable_ && is_in_run(o, nullptr);
+  const bool named = cause != nullptr && psn.before(n_.cursor);
+  const bool in_run = reliable_ && is_in_run(o, nullptr) && !named;
   const bool late = spoilt == nullptr && within(n_.last_request, o.frame.time, kReaction);
   bool again = true;
   if (in_run) {
@@ -368,11 +371,7 @@ bool RequestSequence::is_in_run(const Observation& o, const SentPacket* packet) 
   if (n_.run.id == 0 || (packet != nullptr && packet->run == n_.run.id)) return false;
   const Psn psn = o.psn();
   const bool recent = within(n_.run.last_time, o.frame.time, kReaction);
-  if (psn.before(n_.run.start)) {  // overtaken by the packet the run seemed to begin with
-    const bool asked =
-        n_.run.cause.kind == FindingKind::retransmission_timeout || !psn.before(n_.run.cause.psn);
-    return recent && asked && !psn.before(n_.unacknowledged);
-  }
+  if (psn.before(n_.run.start)) return recent && !psn.before(n_.run.oldest);
   return !psn.before(n_.cursor) || recent;
 }
 
@@ -381,10 +380,17 @@ void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_
   n_.run.start = o.psn();
   n_.run.cause = cause;
   n_.run.last_time = o.frame.time;
+  // It begins with what was asked for, or with the oldest that waits; else that was lost once more.
+  const bool timeout = cause.kind == FindingKind::retransmission_timeout;
+  const Psn from = timeout ? n_.unacknowledged : cause.psn;
+  n_.run.oldest = o.psn().before(from) ? o.psn() : from;
+  if (o.psn().after(from) && (cause.frame != 0 || (timeout && n_.acknowledged))) {
+    find_gap(o, from);
+  }
   n_.cursor = o.psn() + count;
   n_.retries_in_row = n_.retries_in_row != 0 && n_.retry_psn == o.psn() ? n_.retries_in_row + 1 : 1;
   n_.retry_psn = o.psn();
-  if (cause.kind == FindingKind::retransmission_timeout) ++o.sender().timeouts;
+  if (timeout) ++o.sender().timeouts;
   if (cause.kind == FindingKind::retransmission_rnr) {
     const std::uint64_t waited = nanoseconds(cause.time, o.frame.time);
     const auto wanted = static_cast<std::uint64_t>(cause.wait.count());
@@ -397,11 +403,7 @@ void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_
 
 void RequestSequence::follow_run(Observation& o, std::uint32_t count) {
   const Psn psn = o.psn();
-  if (psn.after(n_.cursor)) {
-    const auto missing = static_cast<std::uint64_t>(psn.since(n_.cursor));
-    o.find(FindingKind::psn_gap, 0, n_.cursor.value(), missing);
-    n_.gap_frame = o.frame.number;
-  }
+  if (psn.after(n_.cursor)) find_gap(o, n_.cursor);
   if (!psn.before(n_.cursor)) n_.cursor = psn + count;
   n_.run.last_time = o.frame.time;
 }

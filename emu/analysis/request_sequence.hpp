@@ -33,6 +33,7 @@ class RequestSequence {
 
  private:
   void begin(wire::Psn psn);
+  void find_gap(Observation& o, wire::Psn expected);
   std::uint32_t psn_count(const Observation& o) const;
   void settle_read_by_next(Observation& o);
   Place advance(Observation& o, std::uint32_t count);
