@@ -28,6 +28,8 @@ constexpr std::array kSubcommands{
                run_pingpong},
     Subcommand{"replay", "a capture's requests against an emulated NIC: where do answers differ?",
                run_replay},
+    Subcommand{"wireshark", "the RoCE plugin and profile into your Wireshark folders, or out",
+               run_wireshark},
 };
 
 void print_help() {

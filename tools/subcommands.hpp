@@ -16,6 +16,7 @@ int run_peer(int argc, char** argv);
 int run_ping(int argc, char** argv);
 int run_pingpong(int argc, char** argv);
 int run_replay(int argc, char** argv);
+int run_wireshark(int argc, char** argv);
 
 struct Subcommand {
   std::string_view name;

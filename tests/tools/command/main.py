@@ -18,6 +18,7 @@ import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401
 import ping_cases  # noqa: F401
 import replay_cases  # noqa: F401
+import wireshark_cases  # noqa: F401
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:

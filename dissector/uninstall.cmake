@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# cmake -P uninstall.cmake MANIFEST: removes the files a manifest of `cmake --install` lists.
+set(manifest ${CMAKE_ARGV3})
+if(NOT EXISTS ${manifest})
+  message(FATAL_ERROR "nothing to take away: ${manifest} is not there (was it installed from this build?)")
+endif()
+file(STRINGS ${manifest} installed)
+foreach(path ${installed})
+  if(EXISTS $ENV{DESTDIR}${path} OR IS_SYMLINK $ENV{DESTDIR}${path})
+    file(REMOVE $ENV{DESTDIR}${path})
+    message(STATUS "removed $ENV{DESTDIR}${path}")
+  endif()
+endforeach()
+# The folder of the profile is ours too, once nothing is left in it.
+foreach(path ${installed})
+  get_filename_component(folder $ENV{DESTDIR}${path} DIRECTORY)
+  file(GLOB left ${folder}/*)
+  if(folder MATCHES "/profiles/RoCE$" AND NOT left)
+    file(REMOVE_RECURSE ${folder})
+  endif()
+endforeach()
+file(REMOVE ${manifest})
