@@ -22,6 +22,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 GROUPS = {
     "house": ("rules of the tree: licence lines, floors, format", False),
     "release": ("every test program, built as users get it", False),
+    "dissector": ("the Wireshark plugin, as tshark shows captures with it", False),
     "sanitized": ("the Catch2 programs under Clang's address and undefined-behaviour sanitizers",
                   False),
     "fuzz": ("the fuzz targets, a minute each (--all: ten minutes)", False),
@@ -106,6 +107,12 @@ def run_release(run):
                          run.program_seconds, run.workers)
 
 
+def run_dissector(run):
+    if run.build("release"):
+        run.heading("dissector")
+        run.script("dissector", [os.path.join(TOP, "tests/dissector/run")])
+
+
 def run_sanitized(run):
     if run.build("fuzz", fuzz_preset_targets):
         run.heading("sanitized")
@@ -154,8 +161,8 @@ def parse(arguments):
 def main(arguments):
     run = Run(parse(arguments))
     began = time.monotonic()
-    bodies = {"house": run_house, "release": run_release, "sanitized": run_sanitized,
-              "fuzz": run_fuzz, "interop": run_interop, "tidy": run_tidy, "thread": run_thread}
+    bodies = {"house": run_house, "release": run_release, "dissector": run_dissector,
+              "sanitized": run_sanitized, "fuzz": run_fuzz, "interop": run_interop, "tidy": run_tidy, "thread": run_thread}
     for group in GROUPS:
         if run.wants(group):
             bodies[group](run)
