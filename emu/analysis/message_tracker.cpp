@@ -59,23 +59,26 @@ void MessageTracker::on_datagram(Observation& o, bool repeated) {
 // --- which message ---
 
 std::uint32_t MessageTracker::message_of(Observation& o, const RequestSequence::Place& place) {
-  std::uint32_t index = kNone;
-  if (o.frame.opcode->starts_message()) {
-    // A WRITE that is cut anew goes on with the message whose middle it fills.
-    if (o.operation() == Operation::write && !place.in_order) {
-      const std::uint32_t open = n_.open_message;
-      if (open != kNone && covers(o.ledger.messages[open], o.psn()) &&
-          o.ledger.messages[open].first_psn != o.psn().value() &&
-          o.frame.headers.reth.virtual_address != o.ledger.messages[open].virtual_address) {
-        index = open;
-      }
-    }
-  } else {
-    index = continued(o);
-  }
+  const bool starts = o.frame.opcode->starts_message();
+  const std::uint32_t index = !starts ? continued(o) : place.in_order ? kNone : recut(o);
   check_order(o, place, index);
   if (index != kNone) return index;
   return begin(o, *place.packet);
+}
+
+// A WRITE that is cut anew to fill a gap begins inside the message it goes on with.
+std::uint32_t MessageTracker::recut(const Observation& o) {
+  if (o.operation() != Operation::write) return kNone;
+  const SentPacket* before = n_.sent.find(o.psn() - 1);
+  for (const std::uint32_t index : {n_.open_message, before == nullptr ? kNone : before->message}) {
+    if (index == kNone) continue;
+    const Message& message = o.ledger.messages[index];
+    const std::uint64_t from = o.frame.headers.reth.virtual_address - message.virtual_address;
+    const bool inside = message.operation == Operation::write && covers(message, o.psn()) &&
+                        message.first_psn != o.psn().value() && from != 0 && from < message.length;
+    if (inside) return index;
+  }
+  return kNone;
 }
 
 // The message of a MIDDLE or LAST, from its neighbours. One whose beginning is not known gives way

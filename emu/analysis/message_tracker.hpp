@@ -21,6 +21,7 @@ class MessageTracker {
 
  private:
   std::uint32_t message_of(Observation& o, const RequestSequence::Place& place);
+  std::uint32_t recut(const Observation& o);
   std::uint32_t continued(const Observation& o);
   std::uint32_t begin(Observation& o, const SentPacket& packet);
   void check_order(Observation& o, const RequestSequence::Place& place, std::uint32_t message);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any sequence of frames is accepted, and what was said stays said.
+#include <iostream>
+#include <random>
+
+#include "unit/analysis/captured_talk.hpp"
+
+namespace softrnic::analysis::test {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint32_t below(Random& random, std::uint32_t n) {
+  return static_cast<std::uint32_t>(random() % n);
+}
+
+// Frames of few hosts, queue pairs and PSNs, so that they often have to do with each other; now
+// and then one from far off.
+Frame any_frame(Random& random, const std::vector<const wire::OpcodeInfo*>& opcodes,
+                std::uint32_t base) {
+  Frame frame;
+  const bool forth = below(random, 2) == 0;
+  frame.source = forth ? kAlice : kBob;
+  frame.destination = forth ? kBob : kAlice;
+  frame.udp_source_port = static_cast<std::uint16_t>(0xc000 + below(random, 3));
+  frame.version = below(random, 8) == 0 ? wire::RoceVersion::v1 : wire::RoceVersion::v2;
+  frame.ecn = static_cast<std::uint8_t>(below(random, 4));
+  frame.opcode = opcodes[below(random, static_cast<std::uint32_t>(opcodes.size()))];
+  wire::TransportHeaders& headers = frame.headers;
+  headers.bth.opcode = frame.opcode->opcode;
+  headers.bth.destination_qpn = 0x10 + below(random, 3);
+  headers.bth.psn = Psn(base + below(random, 24));
+  if (below(random, 200) == 0) headers.bth.psn = Psn(below(random, 1 << 24));
+  headers.bth.pad_count = static_cast<std::uint8_t>(below(random, 10) == 0 ? random() & 3 : 0);
+  headers.deth.source_qpn = 0x10 + below(random, 3);
+  headers.reth.virtual_address = 0x1000 + 256 * below(random, 8);
+  headers.reth.remote_key = below(random, 2);
+  static constexpr std::uint32_t kLengths[] = {0, 64, 256, 700, 4096, 0x80000000, 0xffffffff};
+  headers.reth.dma_length = kLengths[below(random, std::size(kLengths))];
+  headers.atomic_eth.virtual_address = 0x1000;
+  static constexpr std::uint8_t kSyndromes[] = {0x00, 0x1f, 0x20, 0x2c, 0x60,
+                                                0x60, 0x61, 0x62, 0x67, 0xff};
+  headers.aeth.syndrome = Syndrome(kSyndromes[below(random, std::size(kSyndromes))]);
+  headers.aeth.msn = below(random, 24);
+  headers.atomic_ack_eth.original = below(random, 2);
+  static constexpr std::uint32_t kSizes[] = {0, 1, 64, 256, 256, 1024, 9000};
+  if (frame.opcode->carries_payload) frame.payload_size = kSizes[below(random, std::size(kSizes))];
+  frame.checksum = below(random, 4);
+  frame.icrc = static_cast<IcrcVerdict>(below(random, 20) == 0 ? 1 : 0);
+  return frame;
+}
+
+bool is_the_same_but_answered_in(const PacketRecord& a, const PacketRecord& b) {
+  return a.time == b.time && a.frame == b.frame && a.stream == b.stream && a.message == b.message &&
+         a.message_offset == b.message_offset && a.relative_psn == b.relative_psn &&
+         a.previous_frame == b.previous_frame && a.answers == b.answers &&
+         a.original == b.original && a.first_finding == b.first_finding &&
+         a.bytes_in_flight == b.bytes_in_flight && a.packets_in_flight == b.packets_in_flight &&
+         a.outstanding_reads == b.outstanding_reads && a.finding_count == b.finding_count &&
+         a.sender == b.sender && a.repetition == b.repetition &&
+         a.repeats_payload == b.repeats_payload && a.ends_message == b.ends_message;
+}
+
+void check_record(const Analyzer& analyzer, const PacketRecord& record, std::uint32_t frame) {
+  REQUIRE(record.frame == frame);
+  REQUIRE(record.stream < analyzer.stream_count());
+  REQUIRE(record.sender < 2);
+  REQUIRE((record.message == kNone || record.message < analyzer.message_count()));
+  REQUIRE(record.previous_frame < frame);
+  REQUIRE(record.answers < frame);
+  REQUIRE(record.original < frame);
+  for (const Finding& finding : analyzer.findings(record)) {
+    REQUIRE(finding.kind < FindingKind::count);
+    REQUIRE(finding.related < frame);
+    REQUIRE(!sentence(finding).empty());
+  }
+}
+
+std::vector<const wire::OpcodeInfo*> opcodes_of(bool reliable_only) {
+  std::vector<const wire::OpcodeInfo*> all;
+  for (unsigned value = 0; value < (reliable_only ? 0x20u : 0x100u); ++value) {
+    const wire::OpcodeInfo* row = wire::find_opcode(static_cast<std::uint8_t>(value));
+    if (row != nullptr) all.push_back(row);
+  }
+  return all;
+}
+
+void run(std::uint64_t seed, bool reliable_only) {
+  INFO("seed " << seed);
+  Random random(seed);
+  const auto opcodes = opcodes_of(reliable_only);
+  Analyzer analyzer;
+  std::vector<PacketRecord> said;
+  wire::Instant time(1000s);
+  std::uint32_t base = below(random, 1 << 24);
+  for (std::uint32_t number = 1; number <= 3000; ++number) {
+    Frame frame = any_frame(random, opcodes, base);
+    if (below(random, 8) == 0) ++base;
+    frame.number = number;
+    time += below(random, 20) == 0 ? wire::Duration(100ms) : wire::Duration(10us);
+    if (below(random, 100) == 0) time -= 1s;  // captures of several ports are not always in order
+    frame.time = time;
+    const PacketRecord& record = analyzer.on_packet(frame);
+    check_record(analyzer, record, number);
+    said.push_back(record);
+  }
+  for (const PacketRecord& then : said) {
+    const PacketRecord* now = analyzer.find(then.frame);
+    REQUIRE(now != nullptr);
+    REQUIRE(is_the_same_but_answered_in(then, *now));
+    REQUIRE((then.answered_in == 0 || now->answered_in >= then.answered_in));
+  }
+  std::uint64_t packets = 0;
+  for (std::uint32_t i = 0; i < analyzer.stream_count(); ++i) {
+    packets += analyzer.stream(i).sides[0].packets + analyzer.stream(i).sides[1].packets;
+  }
+  REQUIRE(packets == said.size());
+  for (std::uint32_t i = 0; i < analyzer.message_count(); ++i) {
+    const Message& message = analyzer.message(i);
+    REQUIRE(message.stream < analyzer.stream_count());
+    REQUIRE(message.first_frame >= 1);
+    REQUIRE(message.last_frame >= message.first_frame);
+    REQUIRE((message.completed_frame == 0 || message.completed_frame >= message.first_frame));
+  }
+}
+
+TEST_CASE("any sequence of frames is accepted", "[any]") {
+  const std::uint64_t seed = std::random_device{}();
+  std::cout << "any sequence: seed " << seed << "\n";
+  for (std::uint64_t i = 0; i < 60; ++i) run(seed + i, i % 2 == 0);
+}
+
+TEST_CASE("the same frames are analysed the same way", "[any]") {
+  const auto findings = [] {
+    Random random(7);
+    const auto opcodes = opcodes_of(true);
+    Analyzer analyzer;
+    std::vector<Finding> all;
+    for (std::uint32_t number = 1; number <= 2000; ++number) {
+      Frame frame = any_frame(random, opcodes, number / 8);
+      frame.number = number;
+      frame.time = wire::Instant(number * 10us);
+      const auto said = analyzer.findings(analyzer.on_packet(frame));
+      all.insert(all.end(), said.begin(), said.end());
+    }
+    return all;
+  };
+  CHECK(findings() == findings());
+}
+
+TEST_CASE("memory stays bounded where nothing is ever acknowledged", "[any]") {
+  Analyzer analyzer;
+  Frame frame;
+  frame.source = kAlice;
+  frame.destination = kBob;
+  frame.opcode = &wire::info(Opcode::rc_send_only);
+  const auto push = [&](std::uint32_t packets) {
+    for (std::uint32_t i = 0; i < packets; ++i) {
+      frame.time += 1us;
+      ++frame.number;
+      frame.headers.bth.psn = Psn(frame.number);
+      analyzer.on_packet(frame);
+    }
+    return analyzer.memory();
+  };
+  push(200'000);
+  const std::size_t before = push(1);
+  const std::size_t after = push(100'000);
+  // What every packet costs for good: its record, a message, its place by frame number.
+  const std::size_t each = sizeof(PacketRecord) + sizeof(Message) + sizeof(std::uint32_t);
+  CHECK(after - before < 100'000 * each * 11 / 10);
+}
+
+}  // namespace
+}  // namespace softrnic::analysis::test
