@@ -155,7 +155,7 @@ void Analyzer::State::on_request(Observation& o, Direction& d, std::uint32_t dir
   RequestSequence sequence(n, reliable);
   const bool fresh = !n.begun || !o.psn().before(n.next);
   const RequestSequence::Place place = sequence.place(o);
-  o.record.relative_psn = o.psn().since(n.origin);
+  o.record.relative_psn = n.relative(o.psn());
   MessageTracker(n, reliable).on_request(o, place);
   if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;
   if (!reliable) return;
@@ -225,7 +225,7 @@ void Analyzer::State::on_response(Observation& o, Direction& d) {
   NumberSpace unseen;
   NumberSpace& n = requester == nullptr ? unseen : requester->requests;
   ResponseSequence(n).on_response(o);
-  if (n.begun) o.record.relative_psn = o.psn().since(n.origin);
+  if (n.begun) o.record.relative_psn = n.relative(o.psn());
   if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;
   show_flight(o, n);
 }
@@ -237,9 +237,9 @@ void Analyzer::State::on_response(Observation& o, Direction& d) {
 void Analyzer::State::on_datagram(Observation& o, Direction& d) {
   NumberSpace& n = d.requests;
   ++o.sender().requests;
-  if (!n.begun) n.origin = o.psn();
+  if (!n.begun) n.origin = n.next = o.psn();
   n.begun = true;
-  o.record.relative_psn = o.psn().since(n.origin);
+  o.record.relative_psn = n.relative(o.psn());
   SentPacket* before = n.sent.find(o.psn());
   const bool repeated = before != nullptr && before->checksum == o.frame.checksum &&
                         o.frame.time - ledger.records[before->record].time < kDuplicateWindow;
@@ -266,7 +266,7 @@ void Analyzer::State::on_bad_icrc(Observation& o, Direction& d) {
   if (!is_reliable(service) && service != Service::unreliable_connection) return;
   if (!o.frame.opcode->is_response()) {
     RequestSequence(d.requests, is_reliable(service)).place_spoilt(o);
-    o.record.relative_psn = o.psn().since(d.requests.origin);
+    o.record.relative_psn = d.requests.relative(o.psn());
   } else if (Direction* requester = streams.peer(d)) {
     ResponseSequence(requester->requests).on_spoilt(o);
   }

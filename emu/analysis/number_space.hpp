@@ -162,6 +162,22 @@ struct NumberSpace {
   std::uint32_t open_message = kNone;
   std::uint32_t messages = 0;
 
+  // From the first PSN seen on, without end: the 24 bits of the wire wrap.
+  std::int64_t next_relative = 0;
+  std::int32_t relative(wire::Psn psn) const {
+    return static_cast<std::int32_t>(next_relative + psn.since(next));
+  }
+
+  void move_next(wire::Psn to) {
+    next_relative += static_cast<std::int64_t>((to - next.value()).value());
+    next = to;
+    // "Before" and "after" are told apart at half the number space only.
+    constexpr std::int32_t kReach = wire::Psn::kWindow / 2;
+    if (to.since(base) > kReach || to.before(base)) base = to - kReach;
+    if (to.since(unacknowledged) > kReach || to.before(unacknowledged))
+      unacknowledged = to - kReach;
+  }
+
   std::size_t memory() const {
     return sent.memory() + outstanding.memory() + reads.memory() + responses.memory();
   }

@@ -63,6 +63,7 @@ void settle_read(NumberSpace& n, std::uint32_t count, Ledger& ledger) {
   n.read_extent_open = false;
   const Psn old_end = n.next;
   const Psn end = n.open_read + count;
+  n.next_relative += end.since(old_end);
   n.next = end;
   if (n.cursor == old_end) n.cursor = end;
   if (n.receiver_expects == old_end) n.receiver_expects = end;
@@ -91,7 +92,7 @@ bool RequestSequence::restarts(const Observation& o) const {
   const SentPacket* packet = n_.sent.find(psn);
   if (packet != nullptr && psn.before(n_.next)) {
     // From the first PSN on again, although everything up to the last one was acknowledged.
-    if (psn != n_.base || n_.next == psn + packet->psn_count) return false;
+    if (psn != n_.origin || n_.next == psn + packet->psn_count) return false;
     const bool all_done = !reliable_ || (n_.acknowledged && n_.unacknowledged == n_.next);
     return all_done && !is_duplicate(o, *packet);
   }
@@ -130,7 +131,8 @@ void RequestSequence::place_spoilt(Observation& o) {
   if (psn.after(n_.next)) find_gap(o, n_.next);
   remember(o, count).spoilt = true;
   n_.highest = psn;
-  n_.next = n_.cursor = psn + count;
+  n_.move_next(psn + count);
+  n_.cursor = n_.next;
 }
 
 void RequestSequence::find_gap(Observation& o, Psn expected) {
@@ -180,7 +182,8 @@ RequestSequence::Place RequestSequence::advance(Observation& o, std::uint32_t co
   place.first_seen = true;
   place.packet = &remember(o, count);
   n_.highest = psn;
-  n_.next = n_.cursor = psn + count;
+  n_.move_next(psn + count);
+  n_.cursor = n_.next;
   if (o.operation() == Operation::read_request && o.stream.path_mtu == 0 && count > 1) {
     n_.read_extent_open = true;
     n_.open_read = psn;

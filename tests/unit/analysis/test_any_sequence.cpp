@@ -148,6 +148,39 @@ TEST_CASE("the same frames are analysed the same way", "[any]") {
   CHECK(findings() == findings());
 }
 
+TEST_CASE("the PSN goes round several times", "[any]") {
+  const bool answered = GENERATE(true, false);
+  CapturedTalk talk;
+  talk.write(0, 2);
+  std::uint64_t psn = 2;
+  std::uint32_t msn = 1;
+  if (answered) talk.ack(1, msn);
+  for (int i = 0; i < 300; ++i) {
+    // A READ of 2^18 packets, of which the capture shows the first and the last response.
+    const auto at = static_cast<std::uint32_t>(psn & 0xffffff);
+    const Said read = talk.read(at, 64u << 20);
+    INFO(i << read.text());
+    REQUIRE(read.nothing());
+    REQUIRE(read.record.relative_psn == static_cast<std::int32_t>(psn));
+    psn += 1 << 18;
+    const Said send = talk.send(static_cast<std::uint32_t>(psn & 0xffffff));
+    INFO(send.text());
+    REQUIRE(send.nothing());
+    REQUIRE(send.record.relative_psn == static_cast<std::int32_t>(psn));
+    if (answered) {
+      const auto last = static_cast<std::uint32_t>(psn & 0xffffff);
+      const Said ack = talk.ack(last, msn += 2);
+      INFO(ack.text());
+      REQUIRE_FALSE(ack.has(FindingKind::ack_of_unsent));
+      REQUIRE_FALSE(ack.has(FindingKind::ghost));
+      REQUIRE(ack.record.answers == talk.frame() - 1);
+      REQUIRE(ack.record.packets_in_flight == 0);
+      REQUIRE(talk.ack(last, msn).only().kind == FindingKind::duplicate_ack);
+    }
+    ++psn;
+  }
+}
+
 TEST_CASE("memory stays bounded where nothing is ever acknowledged", "[any]") {
   Analyzer analyzer;
   Frame frame;
