@@ -3,13 +3,17 @@
 // upper layers have it, then write the columns and tell the taps.
 #include "dissector/dissect.hpp"
 
+#include "dissector/analysis.hpp"
+#include "dissector/analysis_items.hpp"
 #include "dissector/fields.hpp"
+#include "dissector/findings.hpp"
 #include "dissector/header_fields.hpp"
 #include "dissector/headers.hpp"
 #include "dissector/icrc.hpp"
 #include "dissector/infiniband.hpp"
 #include "dissector/info_column.hpp"
 #include "dissector/packet.hpp"
+#include "dissector/preferences.hpp"
 #include "dissector/takeover.hpp"
 #include "dissector/tap.hpp"
 #include "wire/grh.hpp"
@@ -55,21 +59,28 @@ void show_cut_short(const Packet& packet, packet_info* pinfo, proto_tree* tree) 
   if (packet.cut_short()) show_exception(packet.tvb, pinfo, tree, BoundsError, nullptr);
 }
 
-void tell_taps(packet_info* pinfo, const Packet& packet, const IcrcCheck& icrc) {
+void tell_taps(packet_info* pinfo, const Packet& packet, const IcrcCheck& icrc,
+               const analysis::PacketRecord* record) {
   if (!have_tap_listener(tap_id)) return;
   auto* told = static_cast<TapPacket*>(wmem_alloc(pinfo->pool, sizeof(TapPacket)));
-  *told = TapPacket{packet, icrc, nullptr};
+  *told = TapPacket{packet, icrc, record};
   tap_queue_packet(tap_id, pinfo, told);
 }
 
 void dissect_packet(const Packet& packet, packet_info* pinfo, proto_tree* tree) {
   const IcrcCheck icrc = check_icrc(packet, *pinfo);
+  const analysis::PacketRecord* record = analyse(packet, icrc, pinfo);
   begin_columns(packet, pinfo);
-  if (tree != nullptr) add_packet(tree, pinfo, packet, icrc);
+  proto_tree* own = tree == nullptr ? nullptr : add_packet(tree, pinfo, packet, icrc);
+  if (record != nullptr) {
+    add_findings(own, packet.tvb, pinfo, *record);
+    add_analysis(own, pinfo, packet, *record);
+  }
   dissect_infiniband(packet, pinfo, tree);
   finish_columns(packet, pinfo);
+  if (record != nullptr) prepend_findings(pinfo, *record);
   show_cut_short(packet, pinfo, tree);
-  tell_taps(pinfo, packet, icrc);
+  tell_taps(pinfo, packet, icrc, record);
 }
 
 int dissect_v2(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
@@ -134,10 +145,14 @@ void register_protocol() {
   expert_module_t* experts = expert_register_protocol(protocol_id);
   register_header_fields(protocol_id);
   register_fields(protocol_id, experts);
+  register_findings(experts);
+  register_preferences(protocol_id);
   tap_id = register_tap("roce");
   register_dissector_with_description("roce", "RoCE v2", dissect_v2, protocol_id);
   register_dissector_with_description("roce.v1", "RoCE v1", dissect_v1, protocol_id);
   register_init_routine(take_over);
+  register_init_routine(begin_analysis);
+  register_cleanup_routine(end_analysis);
 }
 
 void register_handoff() {

@@ -32,10 +32,40 @@ enum class FieldId : unsigned char {
   icrc_status,
   icrc_hint,
 
+  // What the analysis says.
+  stream,
+  source_qp,
+  paired_by,
+  relative_psn,
+  relative_time,
+  time_delta,
+  previous_frame,
+  acks,
+  acked_in,
+  request_in,
+  response_in,
+  retransmission_of,
+  repetition,
+  ack_latency,
+  read_latency,
+  bytes_in_flight,
+  packets_in_flight,
+  outstanding_reads,
+  message,
+  message_number,
+  message_offset,
+  message_begins_in,
+  message_completed_in,
+  message_completion_time,
+  message_state,
+  findings,
+  meaning,
+  related_frame,
+
   count,
 };
 
-enum class Subtree : unsigned char { packet, syndrome, icrc, analysis, message, count };
+enum class Subtree : unsigned char { packet, syndrome, icrc, stream, analysis, message, count };
 
 // What is remarkable about a packet by itself.
 enum class Remark : unsigned char {

@@ -68,25 +68,8 @@ bool has_ip_options(const Packet& packet, unsigned before) {
          before != wire::Ipv4Header::kSize + wire::UdpHeader::kSize;
 }
 
-IcrcCheck unverified(Obstacle obstacle) {
-  IcrcCheck check;
-  check.obstacle = obstacle;
-  return check;
-}
-
-}  // namespace
-
-IcrcCheck check_icrc(const Packet& packet, const packet_info& pinfo) {
-  if (!packet.has_bth || packet.cut_short() || packet.icrc_offset < wire::Bth::kSize) {
-    return unverified(Obstacle::cut_short);
-  }
-  const unsigned before = bytes_before_bth(packet, pinfo);
-  IcrcCheck check;
-  check.carried = wire::load_icrc(packet.bytes + packet.icrc_offset);
-  if (before == 0) {
-    check.obstacle = Obstacle::no_network_header;
-    return check;
-  }
+// The sum over a packet that is all there.
+void sum(const Packet& packet, unsigned before, IcrcCheck& check) {
   // Only the BTH need be among the headers, as nothing behind it is masked.
   const std::byte* start = packet.bytes - before;
   const unsigned headers = before + wire::Bth::kSize;
@@ -97,10 +80,24 @@ IcrcCheck check_icrc(const Packet& packet, const packet_info& pinfo) {
   if (check.verdict == Verdict::bad && has_ip_options(packet, before)) {
     check.verdict = Verdict::unverified;
     check.obstacle = Obstacle::ip_options;
-    return check;
+    return;
   }
   check.summed = wire::ByteView(start, before + packet.icrc_offset);
   check.bth_in_summed = before;
+}
+
+}  // namespace
+
+IcrcCheck check_icrc(const Packet& packet, const packet_info& pinfo) {
+  IcrcCheck check;
+  check.obstacle = Obstacle::cut_short;
+  if (!packet.has_bth) return check;
+  const unsigned before = bytes_before_bth(packet, pinfo);
+  if (before != 0) check.network_header = packet.bytes - before;
+  if (packet.cut_short() || packet.icrc_offset < wire::Bth::kSize) return check;
+  check.carried = wire::load_icrc(packet.bytes + packet.icrc_offset);
+  check.obstacle = before == 0 ? Obstacle::no_network_header : Obstacle::none;
+  if (before != 0) sum(packet, before, check);
   return check;
 }
 

@@ -20,8 +20,9 @@ struct IcrcCheck {
 
   Verdict verdict = Verdict::unverified;
   Obstacle obstacle = Obstacle::none;
-  std::uint32_t carried = 0;     // unless cut short
-  std::uint32_t calculated = 0;  // unless unverified
+  std::uint32_t carried = 0;                  // unless cut short
+  std::uint32_t calculated = 0;               // unless unverified
+  const std::byte* network_header = nullptr;  // GRH, IPv4 or IPv6; null: not found
   // From the network header to the last byte before the ICRC; empty when unverified.
   wire::ByteView summed;
   unsigned bth_in_summed = 0;
