@@ -11,26 +11,13 @@
 #include <vector>
 
 #include "analysis/analyzer.hpp"
+#include "analysis/connection_terms.hpp"
 #include "analysis/index_map.hpp"
 #include "analysis/number_space.hpp"
 #include "analysis/paged_array.hpp"
 #include "analysis/stream.hpp"
 
 namespace softrnic::analysis {
-
-// What CM or the user says of a connection. [i] is what side i said of itself.
-struct ConnectionTerms {
-  wire::Gid address[2];
-  std::uint32_t qpn[2]{};
-  PairedBy told_by = PairedBy::user;
-  std::uint32_t path_mtu = 0;                          // bytes; 0: not known
-  std::uint8_t retry_count[2]{0xff, 0xff};             // as a sender
-  std::uint8_t rnr_retry_count[2]{0xff, 0xff};         // as a sender
-  std::uint32_t responder_resources[2]{kNone, kNone};  // READs and atomics it takes at once
-  std::uint32_t first_psn[2]{kNone, kNone};
-
-  friend bool operator==(const ConnectionTerms&, const ConnectionTerms&) = default;
-};
 
 // Everything from one address to one queue pair.
 struct Direction {
