@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/cm_exchange.hpp"
+#include "analysis/congestion.hpp"
 #include "analysis/ledger.hpp"
 #include "analysis/message_tracker.hpp"
 #include "analysis/request_sequence.hpp"
@@ -88,14 +90,19 @@ struct Analyzer::State {
   void on_request(Observation& o, Direction& d, std::uint32_t direction);
   void on_response(Observation& o, Direction& d);
   void on_datagram(Observation& o, Direction& d);
+  void on_cm_message(Observation& o);
+  void on_cnp(Observation& o, Direction& d);
   void on_bad_icrc(Observation& o, Direction& d);
   void expect_answer(Observation& o, Direction& d, const SentPacket& packet);
   void expect_data(NumberSpace& n, const SentPacket& packet);
   void show_flight(Observation& o, const NumberSpace& n);
+  void check_credits(Observation& o, NumberSpace& n);
 
   Ledger ledger;
   FrameIndex frames;
   StreamTable streams;
+  CmExchange connections;
+  Congestion congestion;
 };
 
 Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(options)) {}
@@ -135,15 +142,20 @@ const PacketRecord& Analyzer::on_packet(const Frame& frame) {
 void Analyzer::State::on_packet(Observation& o, Direction& d, std::uint32_t direction) {
   if (o.frame.icrc == IcrcVerdict::bad) {
     on_bad_icrc(o, d);
-  } else if (o.frame.opcode->service == Service::congestion_notification) {
-    ++o.sender().cnps;
-  } else if (d.service == Service::unreliable_datagram) {
+    return;
+  }
+  if (o.frame.opcode->service == Service::congestion_notification) {
+    on_cnp(o, d);
+    return;
+  }
+  if (d.service == Service::unreliable_datagram) {
     on_datagram(o, d);
   } else if (o.frame.opcode->is_response()) {
     on_response(o, d);
   } else {
     on_request(o, d, direction);
   }
+  congestion.on_packet(o, d.flow);
 }
 
 // --- requests ---
@@ -159,12 +171,20 @@ void Analyzer::State::on_request(Observation& o, Direction& d, std::uint32_t dir
   MessageTracker(n, reliable).on_request(o, place);
   if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;
   if (!reliable) return;
-  if (place.first_seen) expect_answer(o, d, *place.packet);
+  if (place.first_seen) {
+    expect_answer(o, d, *place.packet);
+    check_credits(o, n);
+  }
   if (fresh && n.error_frame != 0 && o.frame.time - n.error_time > kReaction) {
     o.find(FindingKind::request_after_error, n.error_frame);
   }
   show_flight(o, n);
   streams.await_answer(direction, o.psn());
+}
+
+void Analyzer::State::check_credits(Observation& o, NumberSpace& n) {
+  const std::uint32_t beyond = n.credits.on_request(*o.frame.opcode);
+  if (beyond != 0) o.find(FindingKind::credits_exhausted, 0, n.credits.limit_msn(), beyond);
 }
 
 void Analyzer::State::expect_answer(Observation& o, Direction& d, const SentPacket& packet) {
@@ -256,6 +276,30 @@ void Analyzer::State::on_datagram(Observation& o, Direction& d) {
     o.sender().bytes += o.frame.payload_size;
   }
   MessageTracker(n, false).on_datagram(o, repeated);
+  if (!repeated && CmExchange::may_be_message(o.frame)) on_cm_message(o);
+}
+
+void Analyzer::State::on_cm_message(Observation& o) {
+  const auto news = connections.on_packet(o.frame);
+  if (!news) return;
+  if (news->finding) {
+    o.find(news->finding->kind, news->finding->related, news->finding->a, news->finding->b);
+  }
+  o.record.original = news->original;
+  o.record.repetition = news->repetition;
+  o.record.answers = news->answers;
+  const std::uint32_t answered = frames.find(news->answers);
+  if (answered != kNone && ledger.records[answered].answered_in == 0) {
+    ledger.records[answered].answered_in = o.frame.number;
+  }
+  if (news->connected) streams.connect(*news->connected);
+}
+
+// It travels against the flow it slows.
+void Analyzer::State::on_cnp(Observation& o, Direction& d) {
+  ++o.sender().cnps;
+  Direction* flow = streams.peer(d);
+  congestion.on_cnp(o, flow == nullptr ? nullptr : &flow->flow);
 }
 
 // Its receiver drops it: for the protocol it is lost, and what follows is to be understood so.
@@ -303,7 +347,8 @@ std::size_t Analyzer::memory() const {
   const Ledger& ledger = state_->ledger;
   return ledger.records.memory() + ledger.messages.memory() +
          ledger.findings.capacity() * sizeof(Finding) + state_->frames.memory() +
-         state_->streams.memory();
+         state_->streams.memory() + ledger.extents.memory() + state_->connections.memory() +
+         state_->congestion.memory();
 }
 
 }  // namespace softrnic::analysis

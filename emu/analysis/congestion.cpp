@@ -41,7 +41,7 @@ void Congestion::on_packet(Observation& o, std::uint32_t& flow) {
   const Frame& frame = o.frame;
   if (flow == kNone) {
     if (frame.ecn == 0) return;
-    flow = static_cast<std::uint32_t>(flows_.push_back(Flow{}));
+    flow = flows_.push_back(Flow{});
   }
   Flow& f = flows_[flow];
   if (frame.payload_size != 0) count_data(o, f);
@@ -97,14 +97,17 @@ std::uint32_t Congestion::find_flow(const Frame& cnp) {
   return kNone;
 }
 
-void Congestion::on_cnp(Observation& o, std::uint32_t number) {
-  if (number == kNone) number = find_flow(o.frame);
-  if (number == kNone || flows_[number].marked_frame == 0) {
+void Congestion::on_cnp(Observation& o, std::uint32_t* known) {
+  if (known != nullptr && *known == kNone) *known = flows_.push_back(Flow{});
+  const std::uint32_t number = known != nullptr ? *known : find_flow(o.frame);
+  if (number == kNone) {
     o.find(FindingKind::cnp_without_mark);
-    if (number == kNone) return;
+    return;
   }
   Flow& flow = flows_[number];
-  if (flow.marked_frame != 0) {
+  if (flow.marked_frame == 0) {
+    o.find(FindingKind::cnp_without_mark);
+  } else {
     o.find(FindingKind::cnp, flow.marked_frame, nanoseconds(flow.marked_time, o.frame.time));
   }
   if (flow.cnp_frame == 0) {

@@ -29,8 +29,8 @@ class Congestion {
   // which is kNone at first. Costs nothing in a flow without ECN.
   void on_packet(Observation& o, std::uint32_t& flow);
 
-  // A CNP, and the number of the flow it slows: kNone when that is not known.
-  void on_cnp(Observation& o, std::uint32_t flow);
+  // A CNP, and the number of the flow it slows; null when it is not known which one that is.
+  void on_cnp(Observation& o, std::uint32_t* flow);
 
   std::size_t memory() const;
 

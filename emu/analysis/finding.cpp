@@ -5,7 +5,9 @@
 
 #include <array>
 
+#include "analysis/packet_record.hpp"
 #include "wire/aeth.hpp"
+#include "wire/cm_message.hpp"
 
 namespace softrnic::analysis {
 
@@ -235,6 +237,26 @@ std::string refused(const Finding& f, std::string_view why) {
   return fmt::format("The request in frame {} is refused: {}", f.related, why);
 }
 
+std::string established(const Finding& f) {
+  if (f.b == kNone) return fmt::format("Queue pair 0x{:06x} serves it{}", f.a, in_frame(f.related));
+  if (f.a == 0) return "Ready to use: the connection is established";
+  return fmt::format("Accepts{} with queue pair 0x{:06x}, the other to begin at PSN {}",
+                     f.related == 0 ? "" : fmt::format(" the request in frame {}", f.related), f.a,
+                     f.b);
+}
+
+std::string rejected(const Finding& f) {
+  if (f.b == kNone) {
+    const auto status = static_cast<wire::CmSidrStatus>(f.a);
+    return fmt::format("No queue pair: {} (status {}){}", to_string(status), f.a,
+                       in_frame(f.related));
+  }
+  const auto reason = static_cast<wire::CmRejectReason>(f.a);
+  return fmt::format("Refuses the connection{}: {} (reason {})",
+                     f.related == 0 ? "" : fmt::format(" asked for in frame {}", f.related),
+                     to_string(reason), f.a);
+}
+
 std::string rate(std::uint64_t bytes_per_second) {
   return fmt::format("{:.4g} Mbit/s", static_cast<double>(bytes_per_second) * 8 / 1e6);
 }
@@ -356,11 +378,13 @@ std::string sentence(const Finding& f) {
     case key_unknown:
       return "No request with this R_Key succeeded before";
     case address_out_of_bounds:
-      return fmt::format("{} bytes at 0x{:x} lie beyond what succeeded with this R_Key", f.b, f.a);
+      return fmt::format("{} byte{} from 0x{:x} on lie{} beyond what succeeded with this R_Key",
+                         f.b, f.b == 1 ? "" : "s", f.a, f.b == 1 ? "s" : "");
     case write_refused:
       return "This place could be read with the same R_Key, but may not be written";
     case credits_exhausted:
-      return fmt::format("Beyond the last credit: the receiver has receives up to message {}", f.a);
+      return fmt::format("Beyond the last credit: the receiver has receives up to message {}{}",
+                         f.a, f.b > 1 ? fmt::format(", and {} are beyond it now", f.b) : "");
     case ecn_marked:
       return "Marked on its way: congestion experienced";
     case cnp:
@@ -375,13 +399,16 @@ std::string sentence(const Finding& f) {
       return fmt::format("Rate {} after the CNP in frame {}, before it {}", rate(f.b), f.related,
                          rate(f.a));
     case connection_request:
-      return fmt::format("Asks for a connection: queue pair 0x{:06x}, first PSN {}", f.a, f.b);
+      if (f.b == kNone) return "Asks which queue pair serves a datagram service";
+      return fmt::format(
+          "Asks for a connection with queue pair 0x{:06x}, the other to begin at PSN {}", f.a, f.b);
     case connection_established:
-      return "The connection is established";
+      return established(f);
     case connection_rejected:
-      return fmt::format("The connection is refused, reason {}", f.a);
+      return rejected(f);
     case connection_closed:
-      return "The connection ends";
+      return f.related == 0 ? "The connection ends"
+                            : fmt::format("The connection ends (frame {})", f.related);
     case connection_restarted:
       return "Begins anew with another PSN: a new connection of the same queue pairs";
     case bad_icrc:

@@ -63,11 +63,12 @@ enum class FindingKind : std::uint8_t {
 
   // Memory, learned from what succeeded.
   key_unknown,            // a: the R_Key; no request with it succeeded before the NAK
-  address_out_of_bounds,  // a: the address, b: bytes; beyond what succeeded with this R_Key
+  address_out_of_bounds,  // a: the first address beyond what succeeded with this R_Key, b: how
+                          // many bytes of the request lie beyond
   write_refused,          // the same key and place could be read but not written
 
   // End-to-end credits (IBTA vol. 1, 9.7.7.2).
-  credits_exhausted,  // SEND beyond the last credit; a: the limit MSN
+  credits_exhausted,  // SEND beyond the last credit; a: the limit MSN, b: how far, 1 being allowed
 
   // Congestion (IBTA annex A17; RFC 3168).
   ecn_marked,        // congestion experienced
@@ -76,10 +77,12 @@ enum class FindingKind : std::uint8_t {
   rate_changed,      // related: the CNP; a: rate before, b: rate after, bytes per second
 
   // Connection.
-  connection_request,      // CM REQ, chat; a: local QPN, b: first PSN
-  connection_established,  // CM REP or RTU
-  connection_rejected,     // CM REJ; a: reason; related: the REQ
-  connection_closed,       // CM DREQ or DREP
+  connection_request,      // CM REQ, chat; a: local QPN, b: PSN the other is to begin with.
+                           // SIDR REQ: b is kNone
+  connection_established,  // CM REP; a, b: as of the REQ, which is related. RTU: related: the REP.
+                           // SIDR REP: a: QPN, b: kNone; related: the SIDR REQ
+  connection_rejected,     // CM REJ; a: reason; related: the REQ. SIDR REP: a: status, b: kNone
+  connection_closed,       // CM DREQ; related: the REQ. DREP; related: the DREQ
   connection_restarted,    // the same QP numbers begin anew with another PSN
 
   bad_icrc,  // taken for lost: its receiver drops it

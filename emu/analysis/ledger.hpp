@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ledger: everything the analysis has said so far. Parts of the analysis write into it through
-// the observation of one packet.
+// The ledger: everything the analysis has said so far, and what memory was seen to be used. Parts
+// of the analysis write into it through the observation of one packet.
 #pragma once
 
 #include <vector>
 
 #include "analysis/finding.hpp"
 #include "analysis/frame.hpp"
+#include "analysis/memory_extent.hpp"
 #include "analysis/message.hpp"
 #include "analysis/packet_record.hpp"
 #include "analysis/paged_array.hpp"
@@ -18,6 +19,7 @@ struct Ledger {
   PagedArray<PacketRecord> records;
   PagedArray<Message> messages;
   std::vector<Finding> findings;
+  MemoryExtent extents;
 
   std::uint32_t frame_of(std::uint32_t record) const {
     return record == kNone ? 0 : records[record].frame;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "analysis/credit_limit.hpp"
 #include "analysis/finding.hpp"
 #include "analysis/packet_record.hpp"
 #include "analysis/psn_history.hpp"
@@ -157,6 +158,7 @@ struct NumberSpace {
   bool msn_known = false;
   std::uint32_t error_frame = 0;  // the NAK that ended the connection
   wire::Instant error_time;
+  CreditLimit credits;
 
   // --- messages ---
   std::uint32_t open_message = kNone;

@@ -81,6 +81,10 @@ void ResponseSequence::on_ack(Observation& o) {
   }
   link(o, psn);
   if (psn.before(n_.unacknowledged)) {
+    if (psn == n_.last_ack && n_.credits.is_update(o.frame.headers.aeth)) {
+      n_.credits.on_acknowledge(o.frame.headers.aeth, n_.outstanding.empty());
+      return;
+    }
     const SentPacket* packet = n_.sent.find(psn);
     if (packet != nullptr || psn == n_.last_ack) {
       const std::uint32_t first =
@@ -95,6 +99,7 @@ void ResponseSequence::on_ack(Observation& o) {
   progress(o, psn + 1);
   miss_reads(o, psn + 1);
   check_msn(o, 0);
+  n_.credits.on_acknowledge(o.frame.headers.aeth, n_.outstanding.empty());
 }
 
 void ResponseSequence::on_nak(Observation& o) {
@@ -122,6 +127,10 @@ void ResponseSequence::on_nak(Observation& o) {
     message.answer = o.frame.headers.aeth.syndrome;
     message.completed_frame = o.frame.number;
     message.completed_time = o.frame.time;
+    if (kind == FindingKind::nak_remote_access) {
+      const auto why = o.ledger.extents.explain(o.sender().address, message);
+      if (why) o.find(why->kind, o.record.answers, why->a, why->b);
+    }
   }
   o.ledger.records[packet->last_record].answered_in = o.frame.number;
   o.stream.broken = true;
@@ -247,6 +256,13 @@ void ResponseSequence::complete(Observation& o, std::uint32_t index) {
     message.answer = Syndrome::ack();
   }
   ++o.receiver().messages_complete;
+  learn(o, message);
+}
+
+// What a message that succeeded shows of the responder.
+void ResponseSequence::learn(Observation& o, const Message& message) {
+  o.ledger.extents.on_success(o.sender().address, message);
+  n_.credits.on_complete(message.operation == Operation::send || message.has_immediate);
 }
 
 // An acknowledgement behind a READ or atomic that has no response yet: the response was lost.
@@ -339,7 +355,10 @@ void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uin
   if (new_ground) {
     progress(o, psn + 1);
     const bool reading = o.operation() == Operation::read_response;
-    if (o.frame.opcode->has(wire::kAeth)) check_msn(o, reading ? 1 : 0);
+    if (o.frame.opcode->has(wire::kAeth)) {
+      check_msn(o, reading ? 1 : 0);
+      n_.credits.on_acknowledge(o.frame.headers.aeth, n_.outstanding.empty());
+    }
   }
   SeenResponse seen;
   seen.psn = psn;
@@ -367,6 +386,7 @@ void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uin
   message.completed_frame = o.frame.number;
   message.completed_time = o.frame.time;
   ++o.receiver().messages_complete;
+  learn(o, message);
 }
 
 // Responses come in the order of their PSNs; one that is ahead shows that others were lost.

@@ -31,6 +31,7 @@ class ResponseSequence {
   bool is_known(wire::Psn psn) const;
   void progress(Observation& o, wire::Psn end);
   void complete(Observation& o, std::uint32_t message);
+  void learn(Observation& o, const Message& message);
   void miss_reads(Observation& o, wire::Psn end);
   void check_order(Observation& o, ReadRequest& read, std::uint64_t number);
   void check_size(Observation& o, const ReadRequest& read);

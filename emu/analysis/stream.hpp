@@ -67,6 +67,7 @@ struct Stream {
   // From CM, 0xff when unknown: most repetitions, and of RNR (7: without end).
   std::array<std::uint8_t, 2> retry_count{0xff, 0xff};
   std::array<std::uint8_t, 2> rnr_retry_count{0xff, 0xff};
+  std::array<std::uint8_t, 2> ack_timeout{0xff, 0xff};  // from CM: 4.096 us * 2^n; 0: none
 };
 
 }  // namespace softrnic::analysis

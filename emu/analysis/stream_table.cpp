@@ -163,6 +163,7 @@ void StreamTable::apply_terms(std::uint32_t index) {
     const std::size_t side = of == sender ? d.side : 1u - d.side;
     stream.retry_count[side] = terms.retry_count[of];
     stream.rnr_retry_count[side] = terms.rnr_retry_count[of];
+    stream.ack_timeout[side] = terms.ack_timeout[of];
   }
 }
 

@@ -34,6 +34,7 @@ struct Direction {
   bool owns_stream = false;             // its first packet made the stream
   bool open = false;                    // counted among the unpaired
   std::uint32_t reads_allowed = kNone;  // outstanding READs and atomics, as its peer told
+  std::uint32_t flow = kNone;           // its number in Congestion
   NumberSpace requests;
 };
 
