@@ -162,7 +162,8 @@ def main(arguments):
     run = Run(parse(arguments))
     began = time.monotonic()
     bodies = {"house": run_house, "release": run_release, "dissector": run_dissector,
-              "sanitized": run_sanitized, "fuzz": run_fuzz, "interop": run_interop, "tidy": run_tidy, "thread": run_thread}
+              "sanitized": run_sanitized, "fuzz": run_fuzz, "interop": run_interop,
+              "tidy": run_tidy, "thread": run_thread}
     for group in GROUPS:
         if run.wants(group):
             bodies[group](run)
