@@ -416,8 +416,10 @@ std::string sentence(const Finding& f) {
     case connection_rejected:
       return rejected(f);
     case connection_closed:
+      if (f.a != 0)
+        return fmt::format("The end of the connection is confirmed{}", in_frame(f.related));
       return f.related == 0 ? "The connection ends"
-                            : fmt::format("The connection ends (frame {})", f.related);
+                            : fmt::format("The connection asked for in frame {} ends", f.related);
     case connection_restarted:
       return "Begins anew with another PSN: a new connection of the same queue pairs";
     case bad_icrc:
