@@ -26,15 +26,6 @@ wire::Gid gid_of(const address& address) {
   return gid;
 }
 
-// The two bits of the traffic class (RFC 3168), of IPv4, IPv6 or the GRH.
-std::uint8_t ecn_of(const Packet& packet, const IcrcCheck& icrc) {
-  if (icrc.network_header == nullptr) return 0;
-  const auto traffic_class = packet.network_layer == wire::NetworkLayer::ipv4
-                                 ? wire::get(icrc.network_header, wire::Ipv4Header::kTrafficClass)
-                                 : wire::get(icrc.network_header, wire::Ipv6Header::kTrafficClass);
-  return traffic_class & 3;
-}
-
 analysis::IcrcVerdict verdict_of(const IcrcCheck& icrc) {
   switch (icrc.verdict) {
     case IcrcCheck::Verdict::good:
@@ -88,6 +79,14 @@ const analysis::PacketRecord* tell(const analysis::Frame& frame) {
 }
 
 }  // namespace
+
+std::uint8_t ecn_of(const Packet& packet, const IcrcCheck& icrc) {
+  if (icrc.network_header == nullptr) return 0;
+  const auto traffic_class = packet.network_layer == wire::NetworkLayer::ipv4
+                                 ? wire::get(icrc.network_header, wire::Ipv4Header::kTrafficClass)
+                                 : wire::get(icrc.network_header, wire::Ipv6Header::kTrafficClass);
+  return traffic_class & 3;
+}
 
 const analysis::Analyzer* analyzer() {
   return capture.analyzer.get();

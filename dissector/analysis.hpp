@@ -11,6 +11,9 @@ namespace softrnic::dissector {
 // Of the capture that is open; null when there is none or the analysis is switched off.
 const analysis::Analyzer* analyzer();
 
+// The two bits of the traffic class (RFC 3168), of IPv4, IPv6 or the GRH; 0 when it was not found.
+std::uint8_t ecn_of(const Packet& packet, const IcrcCheck& icrc);
+
 // When a capture is opened and closed.
 void begin_analysis();
 void end_analysis();

@@ -5,6 +5,7 @@
 
 #include "dissector/analysis.hpp"
 #include "dissector/analysis_items.hpp"
+#include "dissector/conversations.hpp"
 #include "dissector/fields.hpp"
 #include "dissector/findings.hpp"
 #include "dissector/header_fields.hpp"
@@ -12,8 +13,10 @@
 #include "dissector/icrc.hpp"
 #include "dissector/infiniband.hpp"
 #include "dissector/info_column.hpp"
+#include "dissector/message_chain.hpp"
 #include "dissector/packet.hpp"
 #include "dissector/preferences.hpp"
+#include "dissector/statistics.hpp"
 #include "dissector/takeover.hpp"
 #include "dissector/tap.hpp"
 #include "wire/grh.hpp"
@@ -77,6 +80,7 @@ void dissect_packet(const Packet& packet, packet_info* pinfo, proto_tree* tree) 
     add_analysis(own, pinfo, packet, *record);
   }
   dissect_infiniband(packet, pinfo, tree);
+  if (record != nullptr) dissect_message(packet, *record, pinfo, own, tree);
   finish_columns(packet, pinfo);
   if (record != nullptr) prepend_findings(pinfo, *record);
   show_cut_short(packet, pinfo, tree);
@@ -147,7 +151,10 @@ void register_protocol() {
   register_fields(protocol_id, experts);
   register_findings(experts);
   register_preferences(protocol_id);
+  register_messages(protocol_id);
   tap_id = register_tap("roce");
+  register_conversations(protocol_id);
+  register_statistics();
   register_dissector_with_description("roce", "RoCE v2", dissect_v2, protocol_id);
   register_dissector_with_description("roce.v1", "RoCE v1", dissect_v1, protocol_id);
   register_init_routine(take_over);
@@ -157,6 +164,7 @@ void register_protocol() {
 
 void register_handoff() {
   find_infiniband();
+  register_messages_handoff();
   register_takeover(find_dissector("roce.v1"), find_dissector("roce"));
   heur_dissector_add("udp", dissect_heuristic, "RoCE v2 on any UDP port", "roce_udp", protocol_id,
                      HEURISTIC_DISABLE);
