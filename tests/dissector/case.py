@@ -14,7 +14,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 PCAPS = os.path.join(TOP, "pcaps")
 
 # What only a second look at a capture can know: later frames settle it.
-FORWARD_LOOKING = {"roce.answered_in", "roce.message.completed_in", "roce.message.completion_time"}
+FORWARD_LOOKING = {
+    "roce.acked_in", "roce.response_in", "roce.srcqp", "roce.stream.paired_by", "roce.message",
+    "roce.message.completed_in", "roce.message.completion_time", "roce.message.state"}
 
 NOTE, WARNING, ERROR = 0x400000, 0x600000, 0x800000  # Wireshark's severities
 CHAT = 0x200000
@@ -129,12 +131,16 @@ class Look:
         path = source if isinstance(source, str) and os.sep in source else self.capture(
             source, snap=snap)
         names = self.finding_fields()
-        rows = self.shark.fields(path, ["frame.number", "_ws.expert.severity", *names],
+        rows = self.shark.fields(path, ["frame.number", "_ws.expert.severity",
+                                        "udp.checksum.zero", *names],
                                  two_pass=two_pass, options=options)
         found = []
         for row in rows:
             severities = [int(text, 0) for text in row[1]]
-            here = [name.removeprefix("roce.analysis.") for name, cell in zip(names, row[2:])
+            # Wireshark's own remark on UDP over IPv6 without a checksum, as RoCE v2 hardware sends.
+            for _ in row[2]:
+                severities.remove(ERROR)
+            here = [name.removeprefix("roce.analysis.") for name, cell in zip(names, row[3:])
                     for _ in cell]
             chats = [name for name in here if name in CHATS]
             loud = [name for name in here if name not in chats]

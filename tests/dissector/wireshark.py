@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 
 NOBODY = 65534
 SECONDS = 120  # tshark hangs when it takes longer for a small capture
@@ -46,6 +47,7 @@ class Wireshark:
         os.chmod(os.path.join(target, os.path.basename(plugin)), 0o755)
         self._plugins = folder
         self._empty = self.folder("none")
+        self._lock = threading.Lock()
         self._kinds = None
 
     def close(self):
@@ -114,10 +116,8 @@ class Wireshark:
 
     def registered(self, prefix="roce"):
         """Name to type of every field the plugin registers."""
-        if self._kinds is None:
-            self._kinds = {}
-            for line in self.run("-G", "fields").splitlines():
-                row = line.split("\t")
-                if row[0] == "F":
-                    self._kinds[row[2]] = row[3]
+        with self._lock:
+            if self._kinds is None:
+                rows = [line.split("\t") for line in self.run("-G", "fields").splitlines()]
+                self._kinds = {row[2]: row[3] for row in rows if row[0] == "F"}
         return {name: kind for name, kind in self._kinds.items() if name.startswith(prefix + ".")}
