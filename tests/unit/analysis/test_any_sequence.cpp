@@ -4,6 +4,7 @@
 #include <random>
 
 #include "unit/analysis/captured_talk.hpp"
+#include "wire/cm_message.hpp"
 
 namespace softrnic::analysis::test {
 namespace {
@@ -48,6 +49,29 @@ Frame any_frame(Random& random, const std::vector<const wire::OpcodeInfo*>& opco
   frame.checksum = below(random, 4);
   frame.icrc = static_cast<IcrcVerdict>(below(random, 20) == 0 ? 1 : 0);
   return frame;
+}
+
+// A CM message of few ids and queue pairs, now and then cut off or damaged.
+void make_cm_message(Random& random, Frame& frame, std::vector<std::byte>& bytes) {
+  frame.opcode = &wire::info(Opcode::ud_send_only);
+  wire::TransportHeaders& headers = frame.headers;
+  headers.bth.opcode = frame.opcode->opcode;
+  headers.bth.destination_qpn = wire::kGeneralServiceQpn;
+  headers.deth = {wire::kGeneralServiceQueueKey, 0, wire::kGeneralServiceQpn};
+  frame.payload_size = wire::kMadSize;
+  bytes.assign(wire::kMadSize, std::byte{});
+  wire::MadHeader mad;
+  mad.attribute_id = static_cast<std::uint16_t>(0x0f + below(random, 13));
+  mad.transaction_id = below(random, 2);
+  mad.serialize(std::span(bytes).first<wire::MadHeader::kSize>());
+  // The ids, and whatever stands where a REQ and a REP have their queue pair.
+  for (const std::size_t offset : {3u, 7u, 14u, 34u}) {
+    bytes[wire::MadHeader::kSize + offset] = static_cast<std::byte>(0x10 + below(random, 3));
+  }
+  if (below(random, 4) == 0)
+    bytes[below(random, wire::kMadSize)] = static_cast<std::byte>(random());
+  const bool cut = below(random, 8) == 0;
+  frame.payload = wire::ByteView(bytes).first(cut ? below(random, wire::kMadSize) : bytes.size());
 }
 
 bool is_the_same_but_answered_in(const PacketRecord& a, const PacketRecord& b) {
@@ -95,6 +119,8 @@ void run(std::uint64_t seed, bool reliable_only) {
   std::uint32_t base = below(random, 1 << 24);
   for (std::uint32_t number = 1; number <= 3000; ++number) {
     Frame frame = any_frame(random, opcodes, base);
+    std::vector<std::byte> bytes;
+    if (below(random, 30) == 0) make_cm_message(random, frame, bytes);
     if (below(random, 8) == 0) ++base;
     frame.number = number;
     time += below(random, 20) == 0 ? wire::Duration(100ms) : wire::Duration(10us);
