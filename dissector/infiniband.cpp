@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dissector/header_fields.hpp"
+#include "dissector/message_reassembly.hpp"
 #include "wire/grh.hpp"
 
 namespace softrnic::dissector {
@@ -14,6 +15,9 @@ struct BuiltIn {
   dissector_handle_t v1 = nullptr;
   dissector_handle_t v2 = nullptr;
   heur_dtbl_entry_t* rpcrdma = nullptr;
+  // The upper layers it offers payload to, RPC-over-RDMA among them.
+  std::array<heur_dtbl_entry_t*, 32> upper_layers{};
+  unsigned upper_layer_count = 0;
   int invariant_crc = -1;
 };
 BuiltIn builtin;
@@ -172,8 +176,17 @@ bool too_short_for_rpcrdma(const Packet& packet) {
          packet.opcode->position == wire::Position::only && packet.payload_size < kSmallestRpcRdma;
 }
 
+// A part of a SEND: upper layers get the message once it is whole. By themselves they take its
+// first packet for a message cut short, and RPC-over-RDMA, which collects the parts of every SEND,
+// fails an assertion when it sees some for the second time.
+bool is_part_of_send(const Packet& packet) {
+  return packet.opcode != nullptr && packet.opcode->operation == wire::Operation::send &&
+         packet.opcode->position != wire::Position::only && reassembles_messages();
+}
+
 // An exception of an upper layer ends that layer and not the analysis; one that says the capture
-// or the program is at its end goes on, after everything is as it was.
+// or the program is at its end goes on, after everything is as it was. A failed assertion is the
+// upper layer's own matter: it would show on the second look at a packet and not on the first.
 void call(dissector_handle_t handle, tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree) {
   TRY {
     call_dissector_only(handle, tvb, pinfo, tree, nullptr);
@@ -181,21 +194,39 @@ void call(dissector_handle_t handle, tvbuff_t* tvb, packet_info* pinfo, proto_tr
   CATCH_NONFATAL_ERRORS {
     show_exception(tvb, pinfo, tree, EXCEPT_CODE, GET_MESSAGE);
   }
+  CATCH(DissectorError) {}
   ENDTRY;
 }
 
-// Null: it may speak, or the user has silenced it already.
-heur_dtbl_entry_t* silence_rpcrdma(const Packet& packet) {
-  if (builtin.rpcrdma == nullptr || !builtin.rpcrdma->enabled) return nullptr;
-  if (!too_short_for_rpcrdma(packet)) return nullptr;
-  builtin.rpcrdma->enabled = FALSE;
-  return builtin.rpcrdma;
+// Bit n: upper layer n was silenced here, and not by the user before.
+std::uint32_t silence(const Packet& packet) {
+  const bool all = is_part_of_send(packet);
+  if (!all && !too_short_for_rpcrdma(packet)) return 0;
+  std::uint32_t silenced = 0;
+  for (unsigned i = 0; i < builtin.upper_layer_count; ++i) {
+    heur_dtbl_entry_t* entry = builtin.upper_layers[i];
+    if (!entry->enabled || (!all && entry != builtin.rpcrdma)) continue;
+    entry->enabled = FALSE;
+    silenced |= 1u << i;
+  }
+  return silenced;
+}
+
+void end_silence(std::uint32_t silenced) {
+  for (unsigned i = 0; i < builtin.upper_layer_count; ++i) {
+    if ((silenced >> i & 1) != 0) builtin.upper_layers[i]->enabled = TRUE;
+  }
+}
+
+void add_upper_layer(const gchar*, heur_dtbl_entry_t* entry, gpointer) {
+  if (builtin.upper_layer_count == builtin.upper_layers.size()) return;
+  builtin.upper_layers[builtin.upper_layer_count++] = entry;
 }
 
 struct Saved {
   SavedAddresses addresses;
   const char* protocol;
-  heur_dtbl_entry_t* silenced;
+  std::uint32_t silenced;
 };
 
 // Nothing in it changes between setjmp() and longjmp().
@@ -205,7 +236,7 @@ void call_and_restore(const Packet& packet, packet_info* pinfo, proto_tree* tree
     call(infiniband_handle(packet.version), packet.tvb, pinfo, tree);
   }
   FINALLY {
-    if (saved.silenced != nullptr) saved.silenced->enabled = TRUE;
+    end_silence(saved.silenced);
     restore(pinfo, saved.addresses);
     pinfo->current_proto = saved.protocol;
   }
@@ -213,7 +244,7 @@ void call_and_restore(const Packet& packet, packet_info* pinfo, proto_tree* tree
 }
 
 void call_and_mend(const Packet& packet, packet_info* pinfo, proto_tree* tree) {
-  const Saved saved{save(pinfo), pinfo->current_proto, silence_rpcrdma(packet)};
+  const Saved saved{save(pinfo), pinfo->current_proto, silence(packet)};
   call_and_restore(packet, pinfo, tree, saved);
 }
 
@@ -234,6 +265,9 @@ void find_infiniband() {
   builtin.v1 = dissector_get_default_uint_handle("ethertype", 0x8915);
   builtin.v2 = dissector_get_default_uint_handle("udp.port", wire::kRoceV2Port);
   builtin.rpcrdma = find_heur_dissector_by_unique_short_name("rpcrdma_infiniband");
+  if (has_heur_dissector_list("infiniband.payload")) {
+    heur_dissector_table_foreach("infiniband.payload", add_upper_layer, nullptr);
+  }
   builtin.invariant_crc = field_named("infiniband.invariant.crc");
   for (StandIn& known : stand_ins) {
     for (std::size_t i = 0; i < known.names.size(); ++i) {

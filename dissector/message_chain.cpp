@@ -31,20 +31,18 @@ void register_messages_handoff() {
 void dissect_message(const Packet& packet, const analysis::PacketRecord& record, packet_info* pinfo,
                      proto_tree* packet_tree, proto_tree* frame_tree) {
   if (!carries_message(packet, record)) return;
-  note_upper_layer(record, pinfo);
   if (record.repeats_payload) return;
   // Copies, for what an upper layer throws must not find anything to destroy.
   const analysis::Message message = analyzer()->message(record.message);
   const std::uint32_t sender_qpn = analyzer()->stream(record.stream).sides[record.sender].qpn;
 
   tell_followers(packet, record, pinfo);
-  const bool wanted =
-      (export_wants_messages() || wants_message(packet, record, message, sender_qpn));
+  const bool wanted = (export_wants_messages() || wants_message(packet, message, sender_qpn));
   const WholeMessage whole =
       reassemble_message(packet, record, message, pinfo, packet_tree, wanted);
   if (whole.payload == nullptr) return;
   export_message(message, whole, pinfo);
-  dissect_upper_layer(packet, record, message, whole, sender_qpn, pinfo, frame_tree);
+  dissect_upper_layer(packet, message, whole, sender_qpn, pinfo, frame_tree);
 }
 
 }  // namespace softrnic::dissector

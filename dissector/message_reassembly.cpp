@@ -5,6 +5,7 @@
 #include <exception>
 #include <iterator>
 
+#include "dissector/analysis.hpp"
 #include "dissector/payload_log.hpp"
 
 namespace softrnic::dissector {
@@ -15,7 +16,7 @@ PayloadLog payload_log;
 // tshark reads every packet in order each time it shows any; Wireshark shows what is clicked on.
 bool shows_in_order = false;
 
-gboolean reassemble = TRUE;
+Boolean reassemble = TRUE;
 unsigned largest_mib = 16;
 unsigned memory_mib = 256;
 
@@ -210,6 +211,10 @@ void register_message_reassembly(int protocol) {
       10, &memory_mib);
   register_init_routine(reset_log);
   register_cleanup_routine(free_log);
+}
+
+bool reassembles_messages() {
+  return reassemble != 0 && analyzer() != nullptr;
 }
 
 WholeMessage reassemble_message(const Packet& packet, const analysis::PacketRecord& record,

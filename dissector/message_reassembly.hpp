@@ -19,6 +19,9 @@ struct WholeMessage {
 // Fields and preferences. Once, when the protocol is registered.
 void register_message_reassembly(int protocol);
 
+// Whether messages of several packets are put together at all.
+bool reassembles_messages();
+
 // To be called for every packet that carries payload, on every visit, after the built-in had it.
 // `tree` is the packet's own subtree, or null; `wanted`: somebody asks for this message even though
 // nothing is shown.

@@ -47,7 +47,6 @@ struct StreamCounts {
   Counts counts;
   wire::Instant first;
   wire::Instant last;
-  bool closed = false;
 };
 
 void count(StreamCounts& row, const analysis::Finding& finding) {
@@ -76,12 +75,6 @@ void count(StreamCounts& row, const analysis::Finding& finding) {
     case cnp:
     case cnp_without_mark:
       ++row.counts.cnps;
-      break;
-    case connection_closed:
-      row.closed = true;
-      break;
-    case connection_restarted:
-      row.closed = false;
       break;
     default:
       break;
@@ -129,7 +122,7 @@ class Streams : public Statistic {
   Row row(std::size_t index, const analysis::Analyzer& analyzer) const override {
     const StreamCounts& row = rows_[index];
     const analysis::Stream& stream = analyzer.stream(row.stream);
-    const char* state = stream.broken ? "broken" : row.closed ? "closed" : "open";
+    const char* state = stream.broken ? "broken" : "";
     return make_row({Cell::of(row.stream), Cell::of(std::string(to_string(stream.service))),
                      Cell::of(side_name(stream.sides[0])), Cell::of(side_name(stream.sides[1]))},
                     row.counts, row.last - row.first, state);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dissector/upper_layer.hpp"
 
-#include <algorithm>
-#include <exception>
 #include <iterator>
-#include <vector>
 
 namespace softrnic::dissector {
 namespace {
@@ -13,16 +10,8 @@ constexpr const char* kTable = "roce.qp";
 
 int roce = -1;
 int infiniband = -1;
-int data = -1;
 dissector_table_t queue_pairs = nullptr;
 heur_dissector_list_t heuristics = nullptr;
-
-// Messages of which an upper layer took a single packet: it does its own reassembly.
-std::vector<bool> taken;
-
-void forget_taken() {
-  taken = {};
-}
 
 // --- Decode As
 
@@ -90,21 +79,6 @@ bool rule_of(std::uint32_t receiver_qpn, std::uint32_t sender_qpn, std::uint32_t
 
 // --- Heuristics
 
-bool is_taken(std::uint32_t message) {
-  return message < taken.size() && taken[message];
-}
-
-void take(std::uint32_t message) {
-  try {
-    if (message >= taken.size()) {
-      taken.resize(std::max<std::size_t>(message + std::size_t{1}, taken.size() * 2));
-    }
-    taken[message] = true;
-  } catch (const std::exception&) {
-    return;  // no memory: its whole messages are offered once more
-  }
-}
-
 // Single packets were offered by the built-in.
 bool is_long_send(const analysis::Message& message, const Packet& packet) {
   return message.operation == wire::Operation::send &&
@@ -150,40 +124,29 @@ void try_rule(std::uint32_t qpn, tvbuff_t* payload, packet_info* pinfo, proto_tr
 void register_upper_layer(int protocol) {
   roce = protocol;
   register_table(protocol);
-  register_init_routine(forget_taken);
-  register_cleanup_routine(forget_taken);
 }
 
 void find_upper_layers() {
   infiniband = proto_get_id_by_filter_name("infiniband");
-  data = proto_get_id_by_filter_name("data");
   heuristics = find_heur_dissector_list("infiniband.payload");
   offer_all_dissectors();
 }
 
-void note_upper_layer(const analysis::PacketRecord& record, const packet_info* pinfo) {
-  wmem_list_frame_t* last = wmem_list_tail(pinfo->layers);
-  if (last == nullptr || record.message == analysis::kNone) return;
-  const int protocol = GPOINTER_TO_INT(wmem_list_frame_data(last));
-  if (protocol == roce || protocol == infiniband || protocol == data) return;
-  take(record.message);
-}
-
-bool wants_message(const Packet& packet, const analysis::PacketRecord& record,
-                   const analysis::Message& message, std::uint32_t sender_qpn) {
+bool wants_message(const Packet& packet, const analysis::Message& message,
+                   std::uint32_t sender_qpn) {
   std::uint32_t qpn = 0;
   if (rule_of(packet.headers.bth.destination_qpn, sender_qpn, &qpn)) return true;
-  return heuristics != nullptr && is_long_send(message, packet) && !is_taken(record.message);
+  return heuristics != nullptr && is_long_send(message, packet);
 }
 
-void dissect_upper_layer(const Packet& packet, const analysis::PacketRecord& record,
-                         const analysis::Message& message, const WholeMessage& whole,
-                         std::uint32_t sender_qpn, packet_info* pinfo, proto_tree* tree) {
+void dissect_upper_layer(const Packet& packet, const analysis::Message& message,
+                         const WholeMessage& whole, std::uint32_t sender_qpn, packet_info* pinfo,
+                         proto_tree* tree) {
   if (whole.payload == nullptr) return;
   std::uint32_t qpn = 0;
   if (rule_of(packet.headers.bth.destination_qpn, sender_qpn, &qpn)) {
     try_rule(qpn, whole.payload, pinfo, tree);
-  } else if (heuristics != nullptr && is_long_send(message, packet) && !is_taken(record.message)) {
+  } else if (heuristics != nullptr && is_long_send(message, packet)) {
     try_heuristics(packet, message, whole.payload, pinfo, tree);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Handing whole messages to the protocols that RDMA carries: by `Decode As` on queue pair numbers,
 // and, for SENDs of several packets, by the heuristics of Wireshark's InfiniBand dissector, which
-// by itself gives them single packets only.
+// by itself gives them single packets only (infiniband.cpp keeps it from that).
 #pragma once
 
 #include "analysis/message.hpp"
@@ -15,17 +15,14 @@ void register_upper_layer(int protocol);
 // Once all protocols are registered.
 void find_upper_layers();
 
-// Right after the built-in had the packet: remembers whether an upper layer took it for its own.
-void note_upper_layer(const analysis::PacketRecord& record, const packet_info* pinfo);
-
 // Whether dissect_upper_layer() would do something with the message of which this packet carries a
 // part, once it is whole.
-bool wants_message(const Packet& packet, const analysis::PacketRecord& record,
-                   const analysis::Message& message, std::uint32_t sender_qpn);
+bool wants_message(const Packet& packet, const analysis::Message& message,
+                   std::uint32_t sender_qpn);
 
 // `tree` is that of the whole frame, or null.
-void dissect_upper_layer(const Packet& packet, const analysis::PacketRecord& record,
-                         const analysis::Message& message, const WholeMessage& whole,
-                         std::uint32_t sender_qpn, packet_info* pinfo, proto_tree* tree);
+void dissect_upper_layer(const Packet& packet, const analysis::Message& message,
+                         const WholeMessage& whole, std::uint32_t sender_qpn, packet_info* pinfo,
+                         proto_tree* tree);
 
 }  // namespace softrnic::dissector

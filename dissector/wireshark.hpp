@@ -40,6 +40,11 @@ extern "C" {
 #include <wsutil/plugins.h>
 #endif
 
+#ifdef __clang__
+// What TRY and its kind expand to counts in a volatile variable.
+#pragma clang diagnostic ignored "-Wdeprecated-volatile"
+#endif
+
 namespace softrnic::dissector {
 
 // What Wireshark calls true and false: gboolean, an int, until 4.2; bool since 4.4.
