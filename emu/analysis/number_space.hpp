@@ -105,6 +105,7 @@ struct ShownGap {
 };
 
 struct NumberSpace {
+  std::uint32_t told_first = kNone;  // PSN that CM told for the first request
   // --- sending ---
   bool begun = false;           // a request was seen
   wire::Psn origin;             // the first one's PSN

@@ -82,6 +82,11 @@ void settle_read(NumberSpace& n, std::uint32_t count, Ledger& ledger) {
 
 void RequestSequence::begin(Psn psn) {
   n_.begun = true;
+  // Where CM told the first PSN, what is missing before the first packet seen is a gap.
+  if (n_.told_first != kNone && psn.after(Psn(n_.told_first)) &&
+      psn.since(Psn(n_.told_first)) <= kLateDistance) {
+    psn = Psn(n_.told_first);
+  }
   n_.origin = n_.base = n_.next = n_.cursor = n_.unacknowledged = n_.receiver_expects = psn;
   n_.highest = psn;
 }

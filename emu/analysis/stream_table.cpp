@@ -191,6 +191,7 @@ void StreamTable::pair_by_terms(std::uint32_t index) {
   const ConnectionTerms& terms = terms_[(*found - 1) >> 1];
   const std::size_t receiver = (*found - 1) & 1;
   d.reads_allowed = terms.responder_resources[receiver];
+  d.requests.told_first = terms.first_psn[1 - receiver];
   const std::uint32_t other =
       find_direction(connected_key(d.destination, d.source, terms.qpn[1 - receiver], d.service));
   if (other != kNone && other != index) pair(other, index, terms.told_by);
