@@ -445,6 +445,7 @@ void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
     o.find(FindingKind::retry_limit, 0, n_.retries_in_row);
     return;
   }
+  if (packet.record == o.index) return;  // the ones before it are not in the capture
   const std::uint32_t original = o.ledger.frame_of(packet.record);
   if (n_.retries_in_row >= kManyRepetitions && n_.last_response_frame < original) {
     o.find(FindingKind::unanswered, original, n_.retries_in_row);

@@ -253,6 +253,17 @@ TEST_CASE("seven repetitions are the most the field allows", "[requests][retries
   }
 }
 
+TEST_CASE("repetitions that the capture does not show are not counted as unanswered",
+          "[requests][retries]") {
+  CapturedTalk talk;
+  talk.send(1);
+  talk.send(3);
+  for (int i = 0; i < 3; ++i) talk.wait(70ms).send(1);
+  const Said late = talk.wait(70ms).send(2);
+  INFO(late.text());
+  CHECK_FALSE(late.has(unanswered));
+}
+
 TEST_CASE("an answer in between starts the count anew", "[requests][retries]") {
   CapturedTalk talk;
   talk.send(1);
