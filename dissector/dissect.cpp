@@ -6,6 +6,7 @@
 #include "dissector/analysis.hpp"
 #include "dissector/analysis_items.hpp"
 #include "dissector/conversations.hpp"
+#include "dissector/expert_wanted.hpp"
 #include "dissector/fields.hpp"
 #include "dissector/findings.hpp"
 #include "dissector/header_fields.hpp"
@@ -57,9 +58,20 @@ proto_tree* add_packet(proto_tree* tree, packet_info* pinfo, const Packet& packe
   return subtree;
 }
 
+// What is wrong with the packet itself, for those who look at expert information without a tree.
+void add_remarks(packet_info* pinfo, const Packet& packet, const IcrcCheck& icrc) {
+  if (packet.defect == Defect::none && icrc.verdict != IcrcCheck::Verdict::bad) return;
+  if (!expert_wanted(pinfo, nullptr)) return;
+  add_defect(nullptr, pinfo, packet);
+  if (icrc.verdict == IcrcCheck::Verdict::bad) {
+    expert_add_info(pinfo, nullptr, remark(Remark::icrc_bad));
+  }
+}
+
 // Says "Packet size limited during capture" as Wireshark does for every protocol.
 void show_cut_short(const Packet& packet, packet_info* pinfo, proto_tree* tree) {
-  if (packet.cut_short()) show_exception(packet.tvb, pinfo, tree, BoundsError, nullptr);
+  if (packet.cut_short() && !packet.quoted)
+    show_exception(packet.tvb, pinfo, tree, BoundsError, nullptr);
 }
 
 void tell_taps(packet_info* pinfo, const Packet& packet, const IcrcCheck& icrc,
@@ -75,6 +87,7 @@ void dissect_packet(const Packet& packet, packet_info* pinfo, proto_tree* tree) 
   const analysis::PacketRecord* record = analyse(packet, icrc, pinfo);
   begin_columns(packet, pinfo);
   proto_tree* own = tree == nullptr ? nullptr : add_packet(tree, pinfo, packet, icrc);
+  if (tree == nullptr) add_remarks(pinfo, packet, icrc);
   if (record != nullptr) {
     add_findings(own, packet.tvb, pinfo, *record);
     add_analysis(own, pinfo, packet, *record);
@@ -90,7 +103,8 @@ void dissect_packet(const Packet& packet, packet_info* pinfo, proto_tree* tree) 
 int dissect_v2(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
   Packet packet;
   read_packet(packet, tvb, 0, wire::RoceVersion::v2,
-              pinfo->net_src.type == AT_IPv6 ? wire::NetworkLayer::ipv6 : wire::NetworkLayer::ipv4);
+              pinfo->net_src.type == AT_IPv6 ? wire::NetworkLayer::ipv6 : wire::NetworkLayer::ipv4,
+              pinfo->flags.in_error_pkt != 0);
   dissect_packet(packet, pinfo, tree);
   return static_cast<int>(tvb_captured_length(tvb));
 }
@@ -155,7 +169,8 @@ void register_protocol() {
   tap_id = register_tap("roce");
   register_conversations(protocol_id);
   register_statistics();
-  register_dissector_with_description("roce", "RoCE v2", dissect_v2, protocol_id);
+  // The port preference finds it by the description, which must be the protocol's short name.
+  register_dissector("roce", dissect_v2, protocol_id);
   register_dissector_with_description("roce.v1", "RoCE v1", dissect_v1, protocol_id);
   register_init_routine(take_over);
   register_init_routine(begin_analysis);

@@ -6,6 +6,7 @@
 
 #include "analysis/finding.hpp"
 #include "dissector/analysis.hpp"
+#include "dissector/expert_wanted.hpp"
 #include "dissector/fields.hpp"
 
 namespace softrnic::dissector {
@@ -66,7 +67,7 @@ void add_finding(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo,
 
 void add_findings(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo,
                   const analysis::PacketRecord& record) {
-  if (record.finding_count == 0 || analyzer() == nullptr) return;
+  if (record.finding_count == 0 || analyzer() == nullptr || !expert_wanted(pinfo, tree)) return;
   for (const analysis::Finding& finding : analyzer()->findings(record)) {
     if (!shown_elsewhere(finding)) add_finding(tree, tvb, pinfo, finding);
   }

@@ -117,7 +117,7 @@ const char* obstacle_text(IcrcCheck::Obstacle obstacle) {
     case IcrcCheck::Obstacle::none:
       break;
     case IcrcCheck::Obstacle::cut_short:
-      return "the capture does not hold the whole packet";
+      return "the frame does not hold the whole packet";
     case IcrcCheck::Obstacle::no_network_header:
       return "its IP header is not right before it";
     case IcrcCheck::Obstacle::ip_options:

@@ -13,7 +13,7 @@ struct IcrcCheck {
   enum class Verdict : std::uint8_t { good, bad, unverified };
   enum class Obstacle : std::uint8_t {
     none,
-    cut_short,          // the capture does not hold the whole packet
+    cut_short,          // the frame does not hold the whole packet
     no_network_header,  // not found before the packet, as behind IPv6 extension headers
     ip_options,         // of which the standard does not say how they are summed
   };

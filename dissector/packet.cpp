@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dissector/packet.hpp"
 
+#include <algorithm>
+
 namespace softrnic::dissector {
 namespace {
 
@@ -32,12 +34,27 @@ Defect read_payload(Packet& packet) {
   return Defect::none;
 }
 
+// What the UDP header right before the tvbuff says of its length; 0 if it is not there. A quoted
+// packet ends where the quotation does, and Wireshark takes that for its length.
+unsigned announced_by_udp(tvbuff_t* tvb) {
+  tvbuff_t* frame = tvb_get_ds_tvb(tvb);
+  const int offset = tvb_raw_offset(tvb);
+  constexpr int kUdp = wire::UdpHeader::kSize;
+  if (frame == nullptr || offset < kUdp) return 0;
+  if (static_cast<unsigned>(offset) > tvb_captured_length(frame)) return 0;
+  const auto* udp = reinterpret_cast<const std::byte*>(tvb_get_ptr(frame, offset - kUdp, kUdp));
+  const auto length = static_cast<unsigned>(wire::get(udp, wire::UdpHeader::kLength));
+  return length > kUdp ? length - kUdp : 0;
+}
+
 }  // namespace
 
 void read_packet(Packet& packet, tvbuff_t* tvb, unsigned bth_offset, wire::RoceVersion version,
-                 wire::NetworkLayer network_layer) {
+                 wire::NetworkLayer network_layer, bool quoted) {
   const unsigned captured = tvb_captured_length(tvb);
-  const unsigned reported = tvb_reported_length(tvb);
+  unsigned reported = tvb_reported_length(tvb);
+  if (quoted) reported = std::max(reported, announced_by_udp(tvb));
+  packet.quoted = quoted;
   packet.tvb = tvb;
   packet.bth_offset = bth_offset;
   packet.version = version;

@@ -47,6 +47,8 @@ struct Packet {
   unsigned pad = 0;
   unsigned icrc_offset = 0;  // 0 when there is no room for one
 
+  bool quoted = false;  // by an ICMP error, which need not quote all of it
+
   bool cut_short() const { return captured < size; }
   bool well_formed() const { return defect == Defect::none && has_headers; }
   unsigned payload_captured() const {
@@ -59,6 +61,6 @@ struct Packet {
 
 // Reads the packet whose BTH stands at `bth_offset`. Never throws.
 void read_packet(Packet& packet, tvbuff_t* tvb, unsigned bth_offset, wire::RoceVersion version,
-                 wire::NetworkLayer network_layer);
+                 wire::NetworkLayer network_layer, bool quoted = false);
 
 }  // namespace softrnic::dissector
