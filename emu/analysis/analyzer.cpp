@@ -89,6 +89,7 @@ struct Analyzer::State {
   void on_packet(Observation& o, Direction& d, std::uint32_t direction);
   void on_request(Observation& o, Direction& d, std::uint32_t direction);
   void on_response(Observation& o, Direction& d);
+  void on_response(Observation& o, NumberSpace& n);
   void on_datagram(Observation& o, Direction& d);
   void on_cm_message(Observation& o);
   void on_cnp(Observation& o, Direction& d);
@@ -240,10 +241,16 @@ void Analyzer::State::show_flight(Observation& o, const NumberSpace& n) {
 // --- responses ---
 
 void Analyzer::State::on_response(Observation& o, Direction& d) {
+  // Where the capture shows no requests, in a number space of nothing.
   Direction* requester = streams.peer(d);
-  // The requests may travel where the capture does not see them.
-  NumberSpace unseen;
-  NumberSpace& n = requester == nullptr ? unseen : requester->requests;
+  if (requester == nullptr) {
+    NumberSpace unseen;
+    return on_response(o, unseen);
+  }
+  on_response(o, requester->requests);
+}
+
+void Analyzer::State::on_response(Observation& o, NumberSpace& n) {
   ResponseSequence(n).on_response(o);
   if (n.begun) o.record.relative_psn = n.relative(o.psn());
   if (!o.record.repeats_payload) o.sender().bytes += o.frame.payload_size;

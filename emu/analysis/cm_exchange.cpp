@@ -158,7 +158,7 @@ CmExchange::News CmExchange::on(const Frame& frame, const Header&, const wire::C
 
 CmExchange::News CmExchange::on(const Frame& frame, const Header&, const wire::CmDrep& drep) {
   News news;
-  news.finding = Finding{FindingKind::connection_closed};
+  news.finding = Finding{FindingKind::connection_closed, 0, 1};
   bool asked = false;
   Exchange* exchange =
       find(frame, drep.local_communication_id, drep.remote_communication_id, asked);

@@ -232,6 +232,13 @@ std::string since_original(const Finding& f) {
   return fmt::format(", {} after the original", duration(f.b));
 }
 
+// What the sender does now if its limit is this one: a capture without CM does not show the limit,
+// and the silence that follows has no frame. 7 is without end for RNR.
+std::string gives_up(std::string_view limit, std::uint64_t repetitions, std::string_view when) {
+  if (repetitions < 2 || repetitions >= 7) return "";
+  return fmt::format(": a sender with {} {} gives up {}", limit, repetitions, when);
+}
+
 std::string refused(const Finding& f, std::string_view why) {
   if (f.related == 0) return fmt::format("Refused ({}): a request that is not in the capture", why);
   return fmt::format("The request in frame {} is refused: {}", f.related, why);
@@ -318,7 +325,8 @@ std::string sentence(const Finding& f) {
     case retry_limit:
       return fmt::format("Repetition {} is the last one the sender may make", f.a);
     case unanswered:
-      return fmt::format("Sent {} times now, and nothing came back", f.a + 1);
+      return fmt::format("Sent {} times now, and nothing came back{}", f.a + 1,
+                         gives_up("retry_count", f.a, "after this one"));
     case rnr_wait_short:
       return fmt::format("Sent again after {}, but the RNR NAK asked for {}", duration(f.a),
                          duration(f.b));
@@ -355,8 +363,9 @@ std::string sentence(const Finding& f) {
     case rnr_nak:
       return fmt::format(
           "No receive is posted for the request{}: try again after {} (RNR NAK {} "
-          "in a row)",
-          f.related == 0 ? "" : fmt::format(" in frame {}", f.related), duration(f.a), f.b);
+          "in a row{})",
+          f.related == 0 ? "" : fmt::format(" in frame {}", f.related), duration(f.a), f.b,
+          gives_up("rnr_retry", f.b == 0 ? 0 : f.b - 1, "now"));
     case duplicate_ack:
       return f.related == 0 ? "Acknowledges again what is acknowledged"
                             : fmt::format("Acknowledges again what frame {} did", f.related);
@@ -407,8 +416,10 @@ std::string sentence(const Finding& f) {
     case connection_rejected:
       return rejected(f);
     case connection_closed:
+      if (f.a != 0)
+        return fmt::format("The end of the connection is confirmed{}", in_frame(f.related));
       return f.related == 0 ? "The connection ends"
-                            : fmt::format("The connection ends (frame {})", f.related);
+                            : fmt::format("The connection asked for in frame {} ends", f.related);
     case connection_restarted:
       return "Begins anew with another PSN: a new connection of the same queue pairs";
     case bad_icrc:

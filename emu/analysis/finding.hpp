@@ -82,7 +82,7 @@ enum class FindingKind : std::uint8_t {
   connection_established,  // CM REP; a, b: as of the REQ, which is related. RTU: related: the REP.
                            // SIDR REP: a: QPN, b: kNone; related: the SIDR REQ
   connection_rejected,     // CM REJ; a: reason; related: the REQ. SIDR REP: a: status, b: kNone
-  connection_closed,       // CM DREQ; related: the REQ. DREP; related: the DREQ
+  connection_closed,       // CM DREQ; related: the REQ. DREP: a: 1; related: the DREQ
   connection_restarted,    // the same QP numbers begin anew with another PSN
 
   bad_icrc,  // taken for lost: its receiver drops it

@@ -51,7 +51,12 @@ class PsnHistory {
  private:
   static constexpr std::uint32_t kFree = 0xffffffff;
 
-  std::uint32_t home(wire::Psn psn) const { return psn.value() * 0x9e3779b1u >> shift_; }
+  // Sixteen neighbouring PSNs share a cache line; READs, whose PSNs lie far apart, are spread.
+  static constexpr std::uint32_t kLine = 16;
+  std::uint32_t home(wire::Psn psn) const {
+    const std::uint32_t hash = psn.value() / kLine * 0x9e3779b1u;
+    return static_cast<std::uint32_t>(std::uint64_t{hash} >> shift_) * kLine + psn.value() % kLine;
+  }
   std::uint32_t next(std::uint32_t i) const {
     return (i + 1) & static_cast<std::uint32_t>(index_.size() - 1);
   }
@@ -79,10 +84,10 @@ class PsnHistory {
   // Only before the ring has turned round: entries then lie from 0 to size_.
   void grow() {
     oldest_ = size_;
-    entries_.resize(entries_.empty() ? 4 : 2 * entries_.size());
+    entries_.resize(entries_.empty() ? kLine / 2 : 2 * entries_.size());
     index_.assign(2 * entries_.size(), kFree);
     shift_ = 32;
-    for (std::size_t n = index_.size(); n > 1; n /= 2) --shift_;
+    for (std::size_t lines = index_.size() / kLine; lines > 1; lines /= 2) --shift_;
     for (std::uint32_t place = 0; place < size_; ++place) link(place);
   }
 

@@ -228,6 +228,8 @@ wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
 std::optional<ResourceError> Nic::destroy_queue_pair(std::uint32_t qpn) {
   QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
   if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  // A window of type 2A would serve whoever gets the number next (11.2.5.4).
+  if (impl_->memory.has_window_of(qpn)) return ResourceError::busy;
   impl_->scheduler.forget(*entry);
   impl_->queue_pairs.remove(*entry);
   return std::nullopt;

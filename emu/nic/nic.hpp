@@ -69,7 +69,7 @@ class Nic {
   const transport::Counters& counters() const;
 
   transport::ProtectionDomain allocate_domain();
-  // `busy` while a region, queue pair or address handle is in it.
+  // `busy` while a region, window, queue pair or address handle is in it.
   std::optional<ResourceError> free_domain(transport::ProtectionDomain domain);
   MemoryRegionTable& memory();
 
@@ -78,6 +78,7 @@ class Nic {
 
   // The new queue pair, in RESET. It lives until destroyed.
   wire::Expected<transport::QueuePair*, ResourceError> create_queue_pair(const QueuePairInit& init);
+  // `busy` while a memory window of type 2A is bound on it.
   std::optional<ResourceError> destroy_queue_pair(std::uint32_t qpn);
   transport::QueuePair* find_queue_pair(std::uint32_t qpn);
   std::size_t queue_pairs() const;

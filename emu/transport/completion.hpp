@@ -14,6 +14,7 @@ enum class CompletionStatus : std::uint8_t {
   local_qp_operation_error = 2,
   local_protection_error = 4,
   work_request_flushed = 5,
+  memory_management_error = 6,  // ibv's MW_BIND_ERR: a bind, registration or invalidation failed
   bad_response = 7,
   local_access_error = 8,
   remote_invalid_request = 9,
@@ -36,6 +37,9 @@ enum class CompletionOperation : std::uint8_t {
   fetch_add,
   receive,
   receive_rdma_with_immediate,
+  local_invalidate,
+  fast_register,
+  bind_window,
 };
 
 struct Completion {
@@ -46,8 +50,10 @@ struct Completion {
   std::uint32_t byte_length = 0;  // receives (with the 40 GRH bytes for UD), READs, atomics
   bool has_immediate = false;
   std::uint32_t immediate = 0;
-  bool has_grh = false;          // UD: the buffer begins with 40 bytes of GRH room
-  std::uint32_t source_qpn = 0;  // UD
+  bool has_invalidate = false;        // receives: the peer's SEND invalidated a key of ours
+  std::uint32_t invalidated_key = 0;  // which
+  bool has_grh = false;               // UD: the buffer begins with 40 bytes of GRH room
+  std::uint32_t source_qpn = 0;       // UD
   bool solicited = false;
 };
 

@@ -25,6 +25,14 @@ std::string_view to_string(SendOperation operation) {
       return "COMPARE and SWAP";
     case SendOperation::fetch_add:
       return "FETCH and ADD";
+    case SendOperation::send_with_invalidate:
+      return "SEND with invalidate";
+    case SendOperation::local_invalidate:
+      return "local invalidate";
+    case SendOperation::fast_register:
+      return "fast registration";
+    case SendOperation::bind_window:
+      return "memory window bind";
   }
   return "unknown operation";
 }
@@ -59,6 +67,8 @@ std::string_view to_string(CompletionStatus status) {
       return "local protection error";
     case CompletionStatus::work_request_flushed:
       return "Work Request Flushed Error";
+    case CompletionStatus::memory_management_error:
+      return "memory management operation error";
     case CompletionStatus::bad_response:
       return "bad response error";
     case CompletionStatus::local_access_error:

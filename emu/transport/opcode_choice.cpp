@@ -20,10 +20,20 @@ constexpr Row kRows[] = {
      wire::Opcode::rc_write_last_immediate, wire::Opcode::rc_write_only_immediate},
 };
 
+constexpr Row kSendWithInvalidate = {wire::Opcode::rc_send_first, wire::Opcode::rc_send_middle,
+                                     wire::Opcode::rc_send_last_invalidate,
+                                     wire::Opcode::rc_send_only_invalidate};
+
+const Row& row_of(SendOperation operation) {
+  return operation == SendOperation::send_with_invalidate
+             ? kSendWithInvalidate
+             : kRows[static_cast<std::uint8_t>(operation)];
+}
+
 }  // namespace
 
 wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last) {
-  const Row& row = kRows[static_cast<std::uint8_t>(operation)];
+  const Row& row = row_of(operation);
   const wire::Opcode reliable =
       first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
   return static_cast<wire::Opcode>(static_cast<std::uint8_t>(reliable) |

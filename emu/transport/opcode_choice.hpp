@@ -8,7 +8,8 @@
 namespace softrnic::transport {
 
 // For SEND and WRITE requests of a connected service: by place in the message, with the immediate
-// on its last packet only. The two services number their opcodes alike below the top three bits.
+// or the key to invalidate on its last packet only. The two services number their opcodes alike
+// below the top three bits.
 wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last);
 
 }  // namespace softrnic::transport

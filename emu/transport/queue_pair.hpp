@@ -33,6 +33,9 @@ struct QueuePairContext {
   CompletionSink& send_completions;
   CompletionSink& receive_completions;
   Counters& counters;
+
+  // Who asks, when a peer's request or a bind touches memory.
+  Accessor accessor() const { return {domain, qpn}; }
 };
 
 class QueuePair {

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "transport/memory_operation.hpp"
 #include "transport/opcode_choice.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
@@ -64,12 +65,17 @@ bool RcRequester::may_send() const {
   const SendEntry& entry = queue_[cursor_];
   // Begun and in the middle of its packets, or to be looked at for the first time.
   if (cursor_ < begun_ && entry.failure != CompletionStatus::success) return false;
-  return may_begin(entry);
+  return (entry.is_local() && cursor_ < begun_) || may_begin(entry);
 }
 
 bool RcRequester::may_begin(const SendEntry& entry) const {
   // A fenced request waits for earlier READs and atomics (10.8.3.3).
   if (entry.request.fence && cursor_packet_ == 0 && responses_due_ > 0) return false;
+  if (entry.is_local()) {
+    // What an earlier request may still need is not invalidated under it: the local invalidate
+    // fence (10.6.5.1) is always on, as in Linux.
+    return entry.request.operation != SendOperation::local_invalidate || cursor_ == 0;
+  }
   if (entry.wants_response()) {
     // The initiator depth (9.4.4: no more outstanding than the responder has resources for).
     return responses_due_ < std::max<std::uint32_t>(attributes_.max_rd_atomic, 1) &&
@@ -87,6 +93,10 @@ void RcRequester::begin() {
   entry.first_psn = next_psn_;
   ++begun_;
   if (entry.failure != CompletionStatus::success) return;
+  if (entry.is_local()) {
+    entry.failure = execute_locally(context_, entry.request);
+    return;
+  }
   if (entry.wants_response() && attributes_.max_rd_atomic == 0) {
     entry.failure = CompletionStatus::local_qp_operation_error;
     return;
@@ -107,12 +117,24 @@ void RcRequester::begin() {
   next_psn_ = entry.end_psn();
 }
 
+void RcRequester::pass_local() {
+  while (!failed_ && may_send() && queue_[cursor_].is_local()) {
+    if (cursor_ == begun_) begin();
+    const bool failed = queue_[cursor_].failure != CompletionStatus::success;
+    if (!failed) ++cursor_;
+    settle_head();
+    if (failed) return;
+  }
+}
+
 bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
+  if (!wants_transmit(now)) return false;
+  pass_local();
   if (!wants_transmit(now)) return false;
   if (cursor_ == begun_) begin();
   SendEntry& entry = queue_[cursor_];
   if (entry.failure != CompletionStatus::success) {
-    settle_unsendable_head();
+    settle_head();
     return false;
   }
   out.headers = {};
@@ -127,7 +149,7 @@ bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
   } else if (entry.is_atomic()) {
     fill_atomic(entry, out);
   } else if (!fill_message_packet(entry, out)) {
-    settle_unsendable_head();
+    settle_head();
     return false;
   }
   advance(now, entry, out);
@@ -181,6 +203,7 @@ bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
                         .dma_length = static_cast<std::uint32_t>(entry.length)};
   }
   if (opcode.has(wire::kImmDt)) out.headers.immdt.data = request.immediate;
+  if (opcode.has(wire::kIeth)) out.headers.ieth.remote_key = request.invalidate_key;
   return true;
 }
 
@@ -195,7 +218,7 @@ bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const 
 bool RcRequester::next_cannot_follow() const {
   if (cursor_ + 1 >= queue_.size()) return true;
   const SendEntry& next = queue_[cursor_ + 1];
-  if (next.failure != CompletionStatus::success) return true;
+  if (next.failure != CompletionStatus::success || next.is_local()) return true;
   if (next.request.fence && responses_due_ > 0) return true;
   if (next.wants_response() && responses_due_ >= attributes_.max_rd_atomic) return true;
   return context_.memory.check_local(context_.domain, next.request.sges, next.wants_response()) !=
@@ -293,6 +316,11 @@ void RcRequester::progress(Instant now, Psn unacked) {
 }
 
 void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length) {
+  retire_one(status, byte_length);
+  settle_head();
+}
+
+void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length) {
   const SendRequest request = queue_[0].request;
   queue_.pop();
   if (begun_ > 0) --begun_;
@@ -303,11 +331,7 @@ void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length
   }
   const bool delivered = complete_send(context_, request, status, byte_length);
   failed_ = failed_ || !delivered || status != CompletionStatus::success;
-  if (failed_) {
-    ack_deadline_ = rnr_deadline_ = wire::kNever;
-  } else {
-    settle_unsendable_head();
-  }
+  if (failed_) ack_deadline_ = rnr_deadline_ = wire::kNever;
 }
 
 void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
@@ -475,9 +499,11 @@ void RcRequester::fail_head(CompletionStatus status) {
   retire_head(status, 0);
 }
 
-void RcRequester::settle_unsendable_head() {
-  if (failed_ || queue_.empty() || begun_ == 0) return;
-  if (queue_[0].failure != CompletionStatus::success) fail_head(queue_[0].failure);
+void RcRequester::settle_head() {
+  while (!failed_ && begun_ > 0 &&
+         (queue_[0].packets == 0 || queue_[0].failure != CompletionStatus::success)) {
+    retire_one(queue_[0].failure, 0);
+  }
 }
 
 void RcRequester::rearm(Instant now) {

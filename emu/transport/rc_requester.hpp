@@ -39,6 +39,8 @@ class RcRequester final : public Requester {
   // Gives the entry under the cursor its PSNs and checks what can be checked beforehand.
   void begin();
   wire::Psn cursor_psn() const;
+  // Takes the cursor over requests that send nothing, carrying out those not yet begun.
+  void pass_local();
   void fill_read(const SendEntry& entry, OutboundPacket& out);
   void fill_atomic(const SendEntry& entry, OutboundPacket& out);
   bool fill_message_packet(SendEntry& entry, OutboundPacket& out);
@@ -68,8 +70,10 @@ class RcRequester final : public Requester {
   // Takes one retry; false, and the head has failed, when none is left.
   bool take_retry();
   void fail_head(CompletionStatus status);
-  // Fails the head if it is a request that could not be sent and nothing is left before it.
-  void settle_unsendable_head();
+  // Completes the head, and those behind it, as long as it is one that waited only for its turn: a
+  // local request, or one that could not be sent.
+  void settle_head();
+  void retire_one(CompletionStatus status, std::uint32_t byte_length);
   void rearm(wire::Instant now);
 
   const QueuePairContext& context_;

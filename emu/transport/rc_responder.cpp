@@ -162,6 +162,7 @@ void RcResponder::execute_send(const InboundPacket& packet) {
     return answer_fatal(NakCode::remote_operational_error);
   }
   message_.advance(packet.payload.size());
+  if (packet.opcode.has(wire::kIeth) && !invalidates(packet.headers.ieth)) return;
   if (packet.opcode.ends_message()) {
     const bool delivered = complete_receive(context_, receives_, packet,
                                             CompletionOperation::receive, message_.offset());
@@ -171,20 +172,30 @@ void RcResponder::execute_send(const InboundPacket& packet) {
   finish_packet(packet);
 }
 
+// The message is complete; its last act is to make a key of ours invalid (9.4.1.1.3). A key that
+// cannot be invalidated so ends the connection.
+bool RcResponder::invalidates(const wire::Ieth& ieth) {
+  const MemoryFault fault = context_.memory.invalidate_remote(context_.accessor(), ieth.remote_key);
+  if (fault == MemoryFault::none) return true;
+  fail_receive(context_, receives_, CompletionStatus::local_access_error);
+  answer_fatal(NakCode::remote_access_error);
+  return false;
+}
+
 void RcResponder::execute_write(const InboundPacket& packet) {
   if (packet.opcode.starts_message()) {
     const wire::Reth& reth = packet.headers.reth;
     if (!grants(kRemoteWrite)) return answer_fatal(NakCode::invalid_request);
     if (reth.dma_length > kMaxMessage) return answer_fatal(NakCode::invalid_request);
     const MemoryFault fault = context_.memory.check_remote(
-        context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
+        context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
     message_.begin_write(reth);
   }
   if (!message_.fits_announcement(packet)) return answer_fatal(NakCode::invalid_request);
   if (!packet.payload.empty()) {
     const MemoryFault fault = context_.memory.write_remote(
-        context_.domain, message_.write_key(), message_.write_address(), packet.payload);
+        context_.accessor(), message_.write_key(), message_.write_address(), packet.payload);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   }
   message_.advance(packet.payload.size());
@@ -218,7 +229,7 @@ void RcResponder::execute_read(const InboundPacket& packet) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.check_remote(
-      context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
+      context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   if (packets > kMaxReadPackets) return answer_fatal(NakCode::invalid_request);
   ++context_.counters.rx_read_requests;
@@ -242,9 +253,9 @@ void RcResponder::execute_atomic(const InboundPacket& packet) {
                                         ? AtomicOperation::compare_swap
                                         : AtomicOperation::fetch_add;
   std::uint64_t original = 0;
-  const MemoryFault fault =
-      context_.memory.atomic_remote(context_.domain, request.remote_key, request.virtual_address,
-                                    operation, request.swap_add, request.compare, original);
+  const MemoryFault fault = context_.memory.atomic_remote(
+      context_.accessor(), request.remote_key, request.virtual_address, operation, request.swap_add,
+      request.compare, original);
   if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   ++context_.counters.rx_atomic_requests;
@@ -416,7 +427,7 @@ void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
       std::min<std::uint64_t>(attributes_.path_mtu, answer.length - offset));
   if (size > 0) {
     const MemoryFault fault =
-        context_.memory.read_remote(context_.domain, answer.remote_key, answer.address + offset,
+        context_.memory.read_remote(context_.accessor(), answer.remote_key, answer.address + offset,
                                     out.payload_room.slice(0, size));
     if (fault != MemoryFault::none) {
       // The region went away under the READ.

@@ -68,6 +68,7 @@ class RcResponder final : public Responder {
   // --- execution ---
   void execute(const InboundPacket& packet);
   void execute_send(const InboundPacket& packet);
+  bool invalidates(const wire::Ieth& ieth);
   void execute_write(const InboundPacket& packet);
   void execute_read(const InboundPacket& packet);
   void execute_atomic(const InboundPacket& packet);

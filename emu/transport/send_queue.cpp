@@ -11,6 +11,7 @@ CompletionOperation completion_operation(SendOperation operation) {
   switch (operation) {
     case SendOperation::send:
     case SendOperation::send_with_immediate:
+    case SendOperation::send_with_invalidate:
       return CompletionOperation::send;
     case SendOperation::rdma_write:
     case SendOperation::rdma_write_with_immediate:
@@ -21,6 +22,12 @@ CompletionOperation completion_operation(SendOperation operation) {
       return CompletionOperation::compare_swap;
     case SendOperation::fetch_add:
       return CompletionOperation::fetch_add;
+    case SendOperation::local_invalidate:
+      return CompletionOperation::local_invalidate;
+    case SendOperation::fast_register:
+      return CompletionOperation::fast_register;
+    case SendOperation::bind_window:
+      return CompletionOperation::bind_window;
   }
   return CompletionOperation::send;
 }

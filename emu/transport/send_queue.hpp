@@ -30,6 +30,7 @@ struct SendEntry {
     return request.operation == SendOperation::compare_swap ||
            request.operation == SendOperation::fetch_add;
   }
+  bool is_local() const { return transport::is_local(request.operation); }
   // Completed by a response that carries data, not by an acknowledgement.
   bool wants_response() const { return is_read() || is_atomic(); }
   // The first PSN not yet answered, for a request that wants a response.

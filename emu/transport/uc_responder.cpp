@@ -64,7 +64,7 @@ bool UcResponder::begin_message(const InboundPacket& packet) {
     return false;
   }
   const MemoryFault fault = context_.memory.check_remote(
-      context_.domain, reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
+      context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
   if (fault != MemoryFault::none) {
     ++context_.counters.resp_remote_access_errors;
     return false;
@@ -103,8 +103,8 @@ bool UcResponder::take_write(const InboundPacket& packet) {
     return false;
   }
   if (!packet.payload.empty() &&
-      context_.memory.write_remote(context_.domain, message_.write_key(), message_.write_address(),
-                                   packet.payload) != MemoryFault::none) {
+      context_.memory.write_remote(context_.accessor(), message_.write_key(),
+                                   message_.write_address(), packet.payload) != MemoryFault::none) {
     ++context_.counters.resp_remote_access_errors;
     return false;
   }

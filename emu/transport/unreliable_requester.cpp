@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/memory_operation.hpp"
 #include "transport/opcode_choice.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
@@ -29,7 +30,9 @@ std::optional<PostError> UnreliableRequester::post(const SendRequest& request) {
                        request.operation == SendOperation::send_with_immediate;
   const bool is_write = request.operation == SendOperation::rdma_write ||
                         request.operation == SendOperation::rdma_write_with_immediate;
-  if (is_datagram() ? !is_send : !is_send && !is_write) return PostError::bad_operation;
+  // Keys are for RDMA, which datagrams do not have.
+  const bool offered = is_datagram() ? is_send : is_send || is_write || is_local(request.operation);
+  if (!offered) return PostError::bad_operation;
   if (is_datagram()) {
     if (request.address_handle == 0) return PostError::bad_address_handle;
     std::uint64_t length = 0;
@@ -41,6 +44,9 @@ std::optional<PostError> UnreliableRequester::post(const SendRequest& request) {
 }
 
 bool UnreliableRequester::poll_transmit(wire::Instant now, OutboundPacket& out) {
+  while (wants_transmit(now) && queue_[0].is_local()) {
+    retire_head(execute_locally(context_, queue_[0].request));
+  }
   if (!wants_transmit(now)) return false;
   SendEntry& entry = queue_[0];
   entry.packets = packets_of(entry.length, attributes_.path_mtu);

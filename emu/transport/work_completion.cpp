@@ -30,6 +30,7 @@ bool complete_receive(const QueuePairContext& context, ReceiveQueue& queue,
                       const InboundPacket& packet, CompletionOperation operation,
                       std::uint64_t byte_length) {
   const bool immediate = packet.opcode.has(wire::kImmDt);
+  const bool invalidate = packet.opcode.has(wire::kIeth);
   const bool datagram = context.service == wire::Service::unreliable_datagram;
   ++context.counters.rdma_recvs;
   const std::uint64_t id = queue.front().id;
@@ -41,6 +42,8 @@ bool complete_receive(const QueuePairContext& context, ReceiveQueue& queue,
        .byte_length = static_cast<std::uint32_t>(byte_length),
        .has_immediate = immediate,
        .immediate = immediate ? packet.headers.immdt.data : 0,
+       .has_invalidate = invalidate,
+       .invalidated_key = invalidate ? packet.headers.ieth.remote_key : 0,
        .has_grh = datagram,
        .source_qpn = packet.headers.deth.source_qpn,
        .solicited = packet.headers.bth.solicited});

@@ -18,7 +18,17 @@ enum class SendOperation : std::uint8_t {
   rdma_read,
   compare_swap,
   fetch_add,
+  send_with_invalidate,
+  // Local: no packet leaves; they take effect in their turn and complete in order (10.6.5, 10.6.7).
+  local_invalidate,
+  fast_register,
+  bind_window,
 };
+
+constexpr bool is_local(SendOperation operation) {
+  return operation == SendOperation::local_invalidate ||
+         operation == SendOperation::fast_register || operation == SendOperation::bind_window;
+}
 
 std::string_view to_string(SendOperation operation);
 
@@ -37,6 +47,11 @@ struct SendRequest {
   std::uint32_t immediate = 0;
   std::uint64_t swap_add = 0;  // atomics
   std::uint64_t compare = 0;
+
+  // The key that a SEND with invalidate invalidates at the peer, or a local invalidate here.
+  std::uint32_t invalidate_key = 0;
+  FastRegistration registration{};  // fast_register
+  WindowBinding binding{};          // bind_window
 
   // UD: where to, as a handle the NIC resolves, and the destination's number and key.
   std::uint32_t address_handle = 0;

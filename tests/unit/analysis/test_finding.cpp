@@ -52,6 +52,16 @@ TEST_CASE("sentences carry the figures", "[finding]") {
         "row)");
 }
 
+TEST_CASE("what exhaustion looks like is said where it may be", "[finding]") {
+  CHECK(sentence({FindingKind::rnr_nak, 5, 640'000, 3}) ==
+        "No receive is posted for the request in frame 5: try again after 640 us (RNR NAK 3 in a "
+        "row: a sender with rnr_retry 2 gives up now)");
+  CHECK(sentence({FindingKind::rnr_nak, 5, 640'000, 8}).find("gives up") == std::string::npos);
+  CHECK(sentence({FindingKind::unanswered, 1, 3, 0}) ==
+        "Sent 4 times now, and nothing came back: a sender with retry_count 3 gives up after this "
+        "one");
+}
+
 TEST_CASE("severities, states and pairings have their names", "[finding]") {
   CHECK(to_string(Severity::chat) == "chat");
   CHECK(to_string(Severity::note) == "note");

@@ -63,7 +63,7 @@ TEST_CASE("registration refuses what cannot be a region") {
   CHECK(error_of(a) == RegisterError::bad_domain);
   for (const std::uint32_t access :
        {std::uint32_t{transport::kRemoteWrite}, std::uint32_t{transport::kRemoteAtomic},
-        transport::kRemoteRead | transport::kRemoteWrite, 1u << 20}) {
+        transport::kRemoteRead | transport::kRemoteWrite, 1u << 10, 1u << 31}) {
     a = good;
     a.access = access;
     CHECK(error_of(a) == RegisterError::bad_access);

@@ -19,6 +19,7 @@ class FlatMemory final : public MemoryGate {
 
   std::vector<std::byte> bytes;
   int atomics_executed = 0;
+  int flushes = 0;
 
   MemoryFault check_local(ProtectionDomain, std::span<const Sge> sges, bool) override {
     for (const Sge& sge : sges) {
@@ -44,12 +45,12 @@ class FlatMemory final : public MemoryGate {
     });
   }
 
-  MemoryFault check_remote(ProtectionDomain, std::uint32_t key, std::uint64_t address,
-                           std::uint64_t length, Access access) override {
+  MemoryFault check_remote(Accessor, std::uint32_t key, std::uint64_t address, std::uint64_t length,
+                           Access access) override {
     return length == 0 ? MemoryFault::none : check(key, address, length, access != kRemoteRead);
   }
 
-  MemoryFault read_remote(ProtectionDomain pd, std::uint32_t key, std::uint64_t address,
+  MemoryFault read_remote(Accessor pd, std::uint32_t key, std::uint64_t address,
                           wire::MutableByteChain out) override {
     const auto f = check_remote(pd, key, address, out.size(), kRemoteRead);
     if (f == MemoryFault::none) {
@@ -58,14 +59,14 @@ class FlatMemory final : public MemoryGate {
     return f;
   }
 
-  MemoryFault write_remote(ProtectionDomain pd, std::uint32_t key, std::uint64_t address,
+  MemoryFault write_remote(Accessor pd, std::uint32_t key, std::uint64_t address,
                            wire::ByteChain in) override {
     const auto f = check_remote(pd, key, address, in.size(), kRemoteWrite);
     if (f == MemoryFault::none) in.copy_to(0, wire::ByteSpan(bytes.data() + address, in.size()));
     return f;
   }
 
-  MemoryFault atomic_remote(ProtectionDomain pd, std::uint32_t key, std::uint64_t address,
+  MemoryFault atomic_remote(Accessor pd, std::uint32_t key, std::uint64_t address,
                             AtomicOperation operation, std::uint64_t swap_add,
                             std::uint64_t compare, std::uint64_t& original) override {
     if (address % 8 != 0) return MemoryFault::misaligned;
@@ -78,6 +79,31 @@ class FlatMemory final : public MemoryGate {
     std::memcpy(bytes.data() + address, &value, 8);
     ++atomics_executed;
     return MemoryFault::none;
+  }
+
+  MemoryFault atomic_write_remote(Accessor pd, std::uint32_t key, std::uint64_t address,
+                                  std::span<const std::byte, 8> value) override {
+    if (address % 8 != 0) return MemoryFault::misaligned;
+    ++atomics_executed;
+    return write_remote(pd, key, address, wire::ByteChain(wire::ByteView(value)));
+  }
+
+  MemoryFault flush_remote(Accessor, std::uint32_t key, std::uint64_t address, std::uint64_t length,
+                           bool all, std::uint32_t) override {
+    ++flushes;
+    return check(key, all ? 0 : address, all ? 0 : length, false);
+  }
+
+  // Keys come and go with the NIC's table, which has its own tests.
+  MemoryFault fast_register(ProtectionDomain, const FastRegistration&) override {
+    return MemoryFault::wrong_kind;
+  }
+  MemoryFault bind_window(Accessor, const WindowBinding&) override {
+    return MemoryFault::wrong_kind;
+  }
+  MemoryFault invalidate_local(Accessor, std::uint32_t) override { return MemoryFault::wrong_kind; }
+  MemoryFault invalidate_remote(Accessor, std::uint32_t) override {
+    return MemoryFault::wrong_kind;
   }
 
  private:
