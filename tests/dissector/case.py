@@ -16,7 +16,10 @@ PCAPS = os.path.join(TOP, "pcaps")
 # What only a second look at a capture can know: later frames settle it.
 FORWARD_LOOKING = {
     "roce.acked_in", "roce.response_in", "roce.srcqp", "roce.stream.paired_by", "roce.message",
-    "roce.message.completed_in", "roce.message.completion_time", "roce.message.state"}
+    "roce.message.completed_in", "roce.message.completion_time", "roce.message.state",
+    "roce.message.reassembled_in"}
+
+MOST_COMPLAINTS = 10  # of one case
 
 NOTE, WARNING, ERROR = 0x400000, 0x600000, 0x800000  # Wireshark's severities
 CHAT = 0x200000
@@ -41,7 +44,8 @@ def of_module(module):
 def run(body, shark):
     look = Look(shark)
     body(look)
-    return look.complaints
+    more = len(look.complaints) - MOST_COMPLAINTS
+    return look.complaints[:MOST_COMPLAINTS] + ([f"and {more} more"] if more > 0 else [])
 
 
 def sample(name):

@@ -294,13 +294,13 @@ def cm_frame(source, destination, attribute, transaction, data, psn=0):
 def connect(talk, *, comm_ids=(0x101, 0x202), transaction=0x55, **request):
     """REQ, REP and RTU ahead of what the two say."""
     a, b = comm_ids
-    for source, destination, attribute, data in (
-            (talk.alice, talk.bob, CM_REQ, cm_request(talk.alice, talk.bob, a, **request)),
-            (talk.bob, talk.alice, CM_REP, cm_reply(talk.bob, b, a)),
-            (talk.alice, talk.bob, CM_RTU, cm_ids(a, b))):
+    for source, destination, attribute, data, psn in (
+            (talk.alice, talk.bob, CM_REQ, cm_request(talk.alice, talk.bob, a, **request), 0),
+            (talk.bob, talk.alice, CM_REP, cm_reply(talk.bob, b, a), 0),
+            (talk.alice, talk.bob, CM_RTU, cm_ids(a, b), 1)):
         talk.now_us += talk.step_us
         talk.frames.append((talk.now_us, cm_frame(source, destination, attribute, transaction,
-                                                  data)))
+                                                  data, psn)))
     return talk
 
 

@@ -196,7 +196,9 @@ def names_of_opcodes(look):
         for opcode, (seen, of, info, reserved) in zip(opcodes, rows):
             look.equal(seen, [f"0x{opcode:02x}"], f"{title}: opcode")
             look.equal(of, [service[opcode & 0xe0]], f"{title}: service of {opcode:#x}")
-            if not info or not info[0].startswith(service[opcode & 0xe0] + " "):
+            # A finding in brackets may stand before it.
+            text = info[0].rsplit("] ", 1)[-1] if info else ""
+            if not text.startswith(service[opcode & 0xe0] + " "):
                 look.complain(f"{title}: the info column of {opcode:#x} begins otherwise: {info}")
             if reserved:
                 look.complain(f"{title}: {opcode:#x} is called reserved")

@@ -60,7 +60,7 @@ def exhausted(look):
 def after_error(look):
     talk = f.Talk().ask(f.WRITE_ONLY, 0, f.reth(1, 2, 64), DATA, ack_request=1)
     talk.ack(0, 0, f.NAK_ACCESS)
-    talk.wait(1000).ask(f.SEND_ONLY, 1, payload=DATA, ack_request=1)
+    talk.wait(100_000).ask(f.SEND_ONLY, 1, payload=DATA, ack_request=1)
     look.expect_findings(talk, [(2, "nak_remote_access"), (3, "request_after_error")])
     look.fields(talk, ["roce.analysis.related"], [[None], [1], [2]])
 

@@ -89,10 +89,12 @@ def outstanding(look):
     talk = f.connect(f.Talk(), resources=4)
     talk.frames[1] = (talk.frames[1][0], f.cm_frame(
         f.BOB, f.ALICE, f.CM_REP, 0x55, f.cm_reply(f.BOB, 0x202, 0x101, resources=2)))
+    talk.ask(f.SEND_ONLY, 0, payload=DATA, ack_request=1).ack(0, 1)
     for number in range(3):
-        read(talk, number, 64)
-    look.expect_findings(talk, [(6, "too_many_outstanding")])
-    look.column(talk, "roce.outstanding_reads", [None] * 3 + [1, 2, 3])
+        read(talk, 1 + number, 64)
+    look.expect_findings(talk, [(8, "too_many_outstanding")])
+    rows = look.shark.fields(look.capture(talk), ["roce.outstanding_reads"])
+    look.equal([row[0] for row in rows[5:]], [["1"], ["2"], ["3"]], "READs outstanding")
 
 
 @case("READs in flight are answered in their order")

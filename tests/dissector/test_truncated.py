@@ -38,8 +38,23 @@ def analysed(look):
     talk.ask(f.READ_REQUEST, 2, f.reth(0x1000, 5, 2048))
     talk.answer(f.READ_FIRST, 2, f.aeth(msn=2), bytes(1024))
     talk.answer(f.READ_LAST, 3, f.aeth(msn=2), bytes(1024))
-    for snap in (64, 70, 90, 128):
+    for snap in (70, 90, 128):
         look.expect_findings(talk, [], snap=snap)
+
+
+@case("no repetition is seen where the bytes that would show it were cut")
+def unknown_repetition(look):
+    listed = [f.frame(f.transport(f.UD | f.SEND_ONLY, 0x12, 7, f.deth(5, 0x11), bytes([number]) *
+                                  200)) for number in range(3)]
+    look.expect_findings(listed, [], snap=80)
+
+
+@case("responses to a READ whose address was cut are no ghosts")
+def unknown_request(look):
+    talk = f.Talk().ask(f.READ_REQUEST, 0, f.reth(0x1000, 5, 2048))
+    talk.answer(f.READ_FIRST, 0, f.aeth(msn=1), bytes(1024))
+    talk.answer(f.READ_LAST, 1, f.aeth(msn=1), bytes(1024))
+    look.expect_findings(talk, [], snap=64)
 
 
 @case("a sender's packet too short for its headers")
