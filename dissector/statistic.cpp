@@ -48,8 +48,6 @@ constexpr Scale kBits[] = {{1, "bit/s"}, {1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9,
 // The unit of bare numbers.
 const char* unit_name(Unit unit) {
   switch (unit) {
-    case Unit::bytes:
-      return " (bytes)";
     case Unit::duration:
       return " (us)";
     case Unit::time:
@@ -62,6 +60,7 @@ const char* unit_name(Unit unit) {
       return " (1/s)";
     case Unit::text:
     case Unit::count:
+    case Unit::bytes:
       break;
   }
   return "";
@@ -199,8 +198,9 @@ void start_table(stat_tap_table_ui* ui) {
                                              static_cast<int>(shown->columns.size()), 0, nullptr));
 }
 
+// All cells of a column are of one type, as Wireshark compares them to sort: an empty one is 0.
 void set_item(stat_tap_table_item_type& item, const Cell& cell, Unit unit) {
-  if (cell.empty || unit == Unit::text) {
+  if (unit == Unit::text) {
     item.type = TABLE_ITEM_STRING;
     item.value.string_value = g_strdup(cell.text.c_str());
   } else if (unit == Unit::count) {
@@ -255,7 +255,7 @@ void register_shown(const StatisticKind& kind) {
   auto shown = std::make_unique<Shown>();
   shown->kind = &kind;
   shown->command = command(kind);
-  shown->title = std::string("RoCE/") + kind.title;
+  shown->title = std::string("RoCE ") + kind.title;
   shown->column_titles.reserve(kind.columns.size());
   for (const Column& column : kind.columns) {
     shown->column_titles.push_back(std::string(column.title) + unit_name(column.unit));

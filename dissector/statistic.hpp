@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table made of what the tap "roce" tells: printed by `tshark -z roce,NAME[,FILTER]`, shown by
-// Wireshark under Statistics > RoCE.
+// Wireshark under the menu Statistics.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ tap_packet_status count(stats_tree* tree, packet_info*, epan_dissect_t*, const v
 }  // namespace
 
 void register_statistics_packets() {
-  stats_tree_register_plugin("roce", "roce", "RoCE/Packet Counter", 0, count, begin, nullptr);
+  stats_tree_register_plugin("roce", "roce", "RoCE Packet Counter", 0, count, begin, nullptr);
 }
 
 }  // namespace softrnic::dissector
