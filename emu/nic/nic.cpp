@@ -17,6 +17,7 @@ using transport::QueuePairState;
 
 constexpr std::uint32_t kMaxRequests = 1u << 15;  // per queue
 constexpr std::uint32_t kMaxSges = 32;
+constexpr std::uint32_t kMaxInline = 1024;
 constexpr std::uint32_t kMaxCompletions = 1u << 22;
 
 // The largest path MTU whose packets fit the link's: GRH or IPv6, UDP, BTH, RETH, ICRC (Linux's
@@ -47,7 +48,8 @@ std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, RandomSource& random) {
 
 bool fits(const transport::QueuePairCapacity& capacity) {
   return capacity.send_requests <= kMaxRequests && capacity.receive_requests <= kMaxRequests &&
-         capacity.send_sges <= kMaxSges && capacity.receive_sges <= kMaxSges;
+         capacity.send_sges <= kMaxSges && capacity.receive_sges <= kMaxSges &&
+         capacity.inline_bytes <= kMaxInline;
 }
 
 bool is_offered(wire::Service service) {

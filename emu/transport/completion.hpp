@@ -40,6 +40,8 @@ enum class CompletionOperation : std::uint8_t {
   local_invalidate,
   fast_register,
   bind_window,
+  atomic_write,
+  flush,
 };
 
 struct Completion {

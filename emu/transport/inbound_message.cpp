@@ -12,6 +12,8 @@ bool InboundMessage::accepts(const wire::OpcodeInfo& opcode) const {
     case wire::Operation::read_request:
     case wire::Operation::compare_swap:
     case wire::Operation::fetch_add:
+    case wire::Operation::atomic_write:
+    case wire::Operation::flush:
       return kind_ == Kind::none;
     default:
       return false;

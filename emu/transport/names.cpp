@@ -33,6 +33,10 @@ std::string_view to_string(SendOperation operation) {
       return "fast registration";
     case SendOperation::bind_window:
       return "memory window bind";
+    case SendOperation::atomic_write:
+      return "ATOMIC WRITE";
+    case SendOperation::flush:
+      return "FLUSH";
   }
   return "unknown operation";
 }
@@ -51,6 +55,8 @@ std::string_view to_string(PostError error) {
       return "the message is longer than the service allows";
     case PostError::bad_address_handle:
       return "no such address handle";
+    case PostError::bad_inline:
+      return "inline data that is too long, or beside a list, or for an operation that sends none";
   }
   return "unknown error";
 }

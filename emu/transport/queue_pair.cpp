@@ -15,10 +15,9 @@ bool is_path_mtu(std::uint32_t bytes) {
 }
 
 bool in_range(const QueuePairAttributes& a) {
-  constexpr std::uint32_t kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
   return is_path_mtu(a.path_mtu) && a.destination_qpn <= 0xffffff && a.max_rd_atomic <= 128 &&
          a.max_dest_rd_atomic <= 128 && a.min_rnr_timer <= 31 && a.timeout <= 31 &&
-         a.retry_count <= 7 && a.rnr_retry <= 7 && (a.remote_access & ~kRemoteRights) == 0;
+         a.retry_count <= 7 && a.rnr_retry <= 7 && (a.remote_access & ~kRemoteAccess) == 0;
 }
 
 // The transitions a user may ask for (11.2.5.3, table 91); the drained and send-error states are

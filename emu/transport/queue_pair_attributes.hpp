@@ -31,11 +31,12 @@ struct QueuePairCapacity {
   std::uint32_t receive_requests = 64;
   std::uint32_t send_sges = 1;  // per request, up to 32
   std::uint32_t receive_sges = 1;
+  std::uint32_t inline_bytes = 0;  // per send request
 };
 
 struct QueuePairAttributes {
   std::uint16_t partition_key = wire::kDefaultPartitionKey;
-  std::uint32_t remote_access = 0;  // OR of kRemoteWrite, kRemoteRead, kRemoteAtomic
+  std::uint32_t remote_access = 0;  // what peers may do: OR of the rights in kRemoteAccess
   std::uint32_t queue_key = 0;      // UD
 
   std::uint32_t path_mtu = 1024;  // 256, 512, 1024, 2048 or 4096 bytes

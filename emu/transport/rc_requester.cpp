@@ -7,6 +7,7 @@
 
 #include "transport/memory_operation.hpp"
 #include "transport/opcode_choice.hpp"
+#include "transport/payload.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
 
@@ -47,9 +48,18 @@ std::optional<PostError> RcRequester::post(const SendRequest& request) {
   const auto error = queue_.push(request);
   if (error) return error;
   SendEntry& entry = queue_[queue_.size() - 1];
-  // An atomic moves eight bytes, whatever the list could hold (9.4.5).
-  if (entry.is_atomic() && entry.length < 8) {
-    entry.failure = CompletionStatus::local_length_error;
+  // An atomic moves eight bytes, whatever the list could hold (9.4.5); an ATOMIC WRITE has just
+  // those, and a FLUSH has none (annex A19).
+  const bool right_length = entry.is_atomic()                                  ? entry.length >= 8
+                            : request.operation == SendOperation::atomic_write ? entry.length == 8
+                            : request.operation == SendOperation::flush
+                                ? entry.length == 0 && request.flush_length <= kMaxMessage
+                                : true;
+  if (!right_length) entry.failure = CompletionStatus::local_length_error;
+  constexpr std::uint8_t kPlacements = kGlobalVisibility | kPersistence;
+  if (request.operation == SendOperation::flush &&
+      (request.placement == 0 || (request.placement & ~kPlacements) != 0)) {
+    entry.failure = CompletionStatus::local_qp_operation_error;
   }
   return std::nullopt;
 }
@@ -101,14 +111,14 @@ void RcRequester::begin() {
     entry.failure = CompletionStatus::local_qp_operation_error;
     return;
   }
-  const std::uint32_t packets =
-      entry.is_atomic() ? 1 : packets_of(entry.length, attributes_.path_mtu);
+  const bool single = entry.is_atomic() || entry.is_placement();
+  const std::uint32_t packets = single ? 1 : packets_of(entry.length, attributes_.path_mtu);
   if (entry.is_read() && packets > kMaxReadPackets) {
     entry.failure = CompletionStatus::local_length_error;
     return;
   }
   const MemoryFault fault =
-      context_.memory.check_local(context_.domain, entry.request.sges, entry.wants_response());
+      context_.memory.check_local(context_.domain, entry.request.sges, entry.fetches());
   if (fault != MemoryFault::none) {
     entry.failure = CompletionStatus::local_protection_error;
     return;
@@ -144,16 +154,31 @@ bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
   bth.partition_key = attributes_.partition_key;
   bth.destination_qpn = attributes_.destination_qpn;
   bth.psn = cursor_psn();
-  if (entry.is_read()) {
-    fill_read(entry, out);
-  } else if (entry.is_atomic()) {
-    fill_atomic(entry, out);
-  } else if (!fill_message_packet(entry, out)) {
+  if (!fill_packet(entry, out)) {
     settle_head();
     return false;
   }
   advance(now, entry, out);
   return true;
+}
+
+bool RcRequester::fill_packet(SendEntry& entry, OutboundPacket& out) {
+  switch (entry.request.operation) {
+    case SendOperation::rdma_read:
+      fill_read(entry, out);
+      return true;
+    case SendOperation::compare_swap:
+    case SendOperation::fetch_add:
+      fill_atomic(entry, out);
+      return true;
+    case SendOperation::atomic_write:
+      return fill_atomic_write(entry, out);
+    case SendOperation::flush:
+      fill_flush(entry, out);
+      return true;
+    default:
+      return fill_message_packet(entry, out);
+  }
 }
 
 void RcRequester::fill_read(const SendEntry& entry, OutboundPacket& out) {
@@ -176,6 +201,41 @@ void RcRequester::fill_atomic(const SendEntry& entry, OutboundPacket& out) {
                             .compare = swap ? entry.request.compare : 0};
 }
 
+bool RcRequester::fill_atomic_write(SendEntry& entry, OutboundPacket& out) {
+  if (!lay_payload(entry, 0, 8, out)) return false;
+  out.headers.bth.opcode = wire::Opcode::rc_atomic_write;
+  out.headers.bth.ack_request = true;
+  out.headers.reth = {.virtual_address = entry.request.remote_address,
+                      .remote_key = entry.request.remote_key,
+                      .dma_length = 8};
+  return true;
+}
+
+void RcRequester::fill_flush(const SendEntry& entry, OutboundPacket& out) {
+  const SendRequest& request = entry.request;
+  out.headers.bth.opcode = wire::Opcode::rc_flush;
+  out.headers.bth.ack_request = true;
+  out.headers.feth = {
+      .reserved = 0,
+      .selectivity = request.flush_all ? wire::Feth::kWholeRegion : wire::Feth::kRange,
+      .placement_type = request.placement};
+  out.headers.reth = {.virtual_address = request.remote_address,
+                      .remote_key = request.remote_key,
+                      .dma_length = static_cast<std::uint32_t>(request.flush_length)};
+}
+
+bool RcRequester::lay_payload(SendEntry& entry, std::uint64_t offset, std::uint32_t size,
+                              OutboundPacket& out) {
+  const MemoryFault fault =
+      gather_payload(context_, entry, offset, out.payload_room.slice(0, size));
+  if (fault != MemoryFault::none) {
+    entry.failure = CompletionStatus::local_protection_error;
+    return false;
+  }
+  out.payload_size = size;
+  return true;
+}
+
 bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
   const SendRequest& request = entry.request;
   const std::uint64_t offset = std::uint64_t{cursor_packet_} * attributes_.path_mtu;
@@ -184,14 +244,7 @@ bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
   const bool first = cursor_packet_ == 0;
   const bool last = cursor_packet_ + 1 == entry.packets;
 
-  const MemoryFault fault = context_.memory.gather(context_.domain, request.sges, offset,
-                                                   out.payload_room.slice(0, size));
-  if (fault != MemoryFault::none) {
-    // The region went away after the request had begun.
-    entry.failure = CompletionStatus::local_protection_error;
-    return false;
-  }
-  out.payload_size = size;
+  if (!lay_payload(entry, offset, size, out)) return false;
   out.headers.bth.opcode =
       message_opcode(wire::Service::reliable_connection, request.operation, first, last);
   out.headers.bth.solicited = last && request.solicited;
@@ -221,7 +274,7 @@ bool RcRequester::next_cannot_follow() const {
   if (next.failure != CompletionStatus::success || next.is_local()) return true;
   if (next.request.fence && responses_due_ > 0) return true;
   if (next.wants_response() && responses_due_ >= attributes_.max_rd_atomic) return true;
-  return context_.memory.check_local(context_.domain, next.request.sges, next.wants_response()) !=
+  return context_.memory.check_local(context_.domain, next.request.sges, next.fetches()) !=
          MemoryFault::none;
 }
 
@@ -349,6 +402,7 @@ void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
     retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
     if (failed_) return;
   }
+  if (queue_[0].is_placement()) return on_placement_response(now, packet);
   SendEntry& head = queue_[0];
   if (!head.is_read()) return fail_head(CompletionStatus::bad_response);
 
@@ -368,6 +422,18 @@ void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
   if (last) {
     retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
   }
+}
+
+// ATOMIC WRITE and FLUSH are answered by a READ response of nothing (annex A19).
+void RcRequester::on_placement_response(Instant now, const InboundPacket& packet) {
+  SendEntry& head = queue_[0];
+  if (packet.opcode.position != wire::Position::only || !packet.payload.empty()) {
+    return fail_head(CompletionStatus::bad_response);
+  }
+  ++head.received;
+  if (cursor_ > 0) --responses_due_;
+  progress(now, head.end_psn());
+  retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
 }
 
 void RcRequester::on_atomic_response(Instant now, const InboundPacket& packet) {

@@ -43,6 +43,11 @@ class RcRequester final : public Requester {
   void pass_local();
   void fill_read(const SendEntry& entry, OutboundPacket& out);
   void fill_atomic(const SendEntry& entry, OutboundPacket& out);
+  bool fill_atomic_write(SendEntry& entry, OutboundPacket& out);
+  void fill_flush(const SendEntry& entry, OutboundPacket& out);
+  bool fill_packet(SendEntry& entry, OutboundPacket& out);
+  // False, and the request has failed, when its memory has gone since it was begun.
+  bool lay_payload(SendEntry& entry, std::uint64_t offset, std::uint32_t size, OutboundPacket& out);
   bool fill_message_packet(SendEntry& entry, OutboundPacket& out);
   bool asks_acknowledgement(const SendEntry& entry, bool last) const;
   bool next_cannot_follow() const;
@@ -55,6 +60,7 @@ class RcRequester final : public Requester {
   // come before `end` is missing (implied NAK, 9.7.5.2.8).
   bool acknowledge_before(wire::Instant now, wire::Psn end);
   void on_read_response(wire::Instant now, const InboundPacket& packet);
+  void on_placement_response(wire::Instant now, const InboundPacket& packet);
   void on_atomic_response(wire::Instant now, const InboundPacket& packet);
   void on_acknowledge(wire::Instant now, const InboundPacket& packet);
   void on_rnr_nak(wire::Instant now, wire::Psn psn, std::uint8_t timer_code);

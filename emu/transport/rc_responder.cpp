@@ -2,6 +2,7 @@
 #include "transport/rc_responder.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
@@ -99,6 +100,13 @@ void RcResponder::on_duplicate(const InboundPacket& packet) {
                    .original = resource->original});
       return;
     }
+    // Their answers say nothing but that they were executed, so nothing was kept (A19).
+    case wire::Operation::atomic_write:
+    case wire::Operation::flush: {
+      if (!may_replay() || find_unsent(psn) != nullptr) return;
+      const bool flush = packet.opcode.operation == wire::Operation::flush;
+      return answer_placement(flush ? Answer::Kind::flush : Answer::Kind::atomic_write, psn, true);
+    }
     default:
       return;
   }
@@ -141,6 +149,10 @@ void RcResponder::execute(const InboundPacket& packet) {
       return execute_write(packet);
     case wire::Operation::read_request:
       return execute_read(packet);
+    case wire::Operation::atomic_write:
+      return execute_atomic_write(packet);
+    case wire::Operation::flush:
+      return execute_flush(packet);
     default:
       return execute_atomic(packet);
   }
@@ -270,6 +282,49 @@ void RcResponder::execute_atomic(const InboundPacket& packet) {
   ++expected_psn_;
 }
 
+void RcResponder::execute_atomic_write(const InboundPacket& packet) {
+  const wire::Reth& reth = packet.headers.reth;
+  std::array<std::byte, 8> bytes;
+  if (!grants(kRemoteWrite) || resources_exhausted() || reth.dma_length != bytes.size() ||
+      packet.payload.size() != bytes.size()) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  packet.payload.copy_to(0, wire::ByteSpan(bytes));
+  const MemoryFault fault = context_.memory.atomic_write_remote(
+      context_.accessor(), reth.remote_key, reth.virtual_address, bytes);
+  if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
+  if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  ++context_.counters.rx_atomic_requests;
+  msn_ = (msn_ + 1) & 0xffffff;
+  answer_placement(Answer::Kind::atomic_write, expected_psn_, false);
+  ++expected_psn_;
+}
+
+// All before it has been executed, so what it covers is flushed when it is answered, and nothing
+// behind it is executed earlier.
+void RcResponder::execute_flush(const InboundPacket& packet) {
+  const wire::Reth& reth = packet.headers.reth;
+  const wire::Feth& feth = packet.headers.feth;
+  constexpr std::uint8_t kPlacements = wire::Feth::kGlobalVisibility | wire::Feth::kPersistence;
+  std::uint32_t access = 0;
+  if ((feth.placement_type & wire::Feth::kGlobalVisibility) != 0) access |= kFlushGlobal;
+  if ((feth.placement_type & wire::Feth::kPersistence) != 0) access |= kFlushPersistent;
+  const bool known = access != 0 && (feth.placement_type & ~kPlacements) == 0 &&
+                     feth.selectivity <= wire::Feth::kWholeRegion;
+  const bool all = feth.selectivity == wire::Feth::kWholeRegion;
+  if (!known || (attributes_.remote_access & access) != access ||
+      (!all && reth.dma_length > kMaxMessage)) {
+    return answer_fatal(NakCode::invalid_request);
+  }
+  const MemoryFault fault = context_.memory.flush_remote(
+      context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, all, access);
+  if (fault == MemoryFault::not_flushed) return answer_fatal(NakCode::remote_operational_error);
+  if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
+  msn_ = (msn_ + 1) & 0xffffff;
+  answer_placement(Answer::Kind::flush, expected_psn_, false);
+  ++expected_psn_;
+}
+
 // ---------------------------------------------------------------- answers
 
 // Acknowledges all that was executed. An acknowledgement still unsent grows instead of being
@@ -316,6 +371,15 @@ void RcResponder::answer_fatal(NakCode code) {
   failed_ = true;
 }
 
+void RcResponder::answer_placement(Answer::Kind kind, Psn psn, bool replay) {
+  push_answer({.kind = kind,
+               .replay = replay,
+               .syndrome = Syndrome::ack(),
+               .psn = psn,
+               .msn = msn_,
+               .packets = 1});
+}
+
 void RcResponder::answer_read(Psn psn, const wire::Reth& reth, bool replay) {
   push_answer({.kind = Answer::Kind::read,
                .replay = replay,
@@ -334,7 +398,9 @@ void RcResponder::push_answer(const Answer& answer) {
       answer.syndrome.is_nak() && answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error);
   // What can be asked for without end, acknowledgements, NAKs for gaps and replays, leaves room for
   // every first answer and for the NAK that ends the connection.
-  const bool has_place = (response && !answer.replay) || fatal;
+  // A FLUSH is answered as a duplicate if need be, and peers may send any number of them.
+  const bool first_answer = response && !answer.replay && answer.kind != Answer::Kind::flush;
+  const bool has_place = first_answer || fatal;
   const std::size_t kept_free = has_place ? 0 : resources_.size() + 1;
   if (answers_size_ + kept_free >= answers_.size()) {
     if (!fatal) return;  // the peer will repeat itself
@@ -364,7 +430,9 @@ std::uint32_t RcResponder::responses_waiting(bool replay) const {
   std::uint32_t n = 0;
   for (std::uint32_t i = 0; i < answers_size_; ++i) {
     const Answer& answer = answers_[(answers_head_ + i) % answers_.size()];
-    n += answer.kind != Answer::Kind::acknowledge && answer.replay == replay;
+    const bool counts =
+        answer.kind != Answer::Kind::acknowledge && (replay || answer.kind != Answer::Kind::flush);
+    n += counts && answer.replay == replay;
   }
   return n;
 }
@@ -412,6 +480,11 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
     case Answer::Kind::atomic:
       bth.opcode = wire::Opcode::rc_atomic_acknowledge;
       out.headers.atomic_ack_eth.original = answer.original;
+      pop_answer();
+      break;
+    case Answer::Kind::atomic_write:
+    case Answer::Kind::flush:
+      bth.opcode = wire::Opcode::rc_read_response_only;
       pop_answer();
       break;
     case Answer::Kind::read:

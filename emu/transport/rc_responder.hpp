@@ -32,7 +32,7 @@ class RcResponder final : public Responder {
  private:
   // An answer waiting to be sent. Answers leave in the order of their requests.
   struct Answer {
-    enum class Kind : std::uint8_t { acknowledge, read, atomic };
+    enum class Kind : std::uint8_t { acknowledge, read, atomic, atomic_write, flush };
     Kind kind{};
     bool replay = false;  // to a duplicate
     wire::Syndrome syndrome;
@@ -72,6 +72,8 @@ class RcResponder final : public Responder {
   void execute_write(const InboundPacket& packet);
   void execute_read(const InboundPacket& packet);
   void execute_atomic(const InboundPacket& packet);
+  void execute_atomic_write(const InboundPacket& packet);
+  void execute_flush(const InboundPacket& packet);
   void finish_packet(const InboundPacket& packet);
   bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
 
@@ -80,11 +82,14 @@ class RcResponder final : public Responder {
   void answer_rnr();
   // A NAK that ends the connection (9.9.3, class C and E faults).
   void answer_fatal(wire::NakCode code);
+  // The empty READ response that ATOMIC WRITE and FLUSH get.
+  void answer_placement(Answer::Kind kind, wire::Psn psn, bool replay);
   void answer_read(wire::Psn psn, const wire::Reth& reth, bool replay);
   void push_answer(const Answer& answer);
   Answer* last_answer();
   Answer* find_unsent(wire::Psn psn);
-  // READs and atomics not yet answered in full, first answers or replays.
+  // Requests with a response that are not yet answered in full: first answers, of those that count
+  // towards the agreed depth, or replays.
   std::uint32_t responses_waiting(bool replay) const;
   bool may_replay() const;
   bool resources_exhausted() const;

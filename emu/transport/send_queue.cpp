@@ -28,21 +28,55 @@ CompletionOperation completion_operation(SendOperation operation) {
       return CompletionOperation::fast_register;
     case SendOperation::bind_window:
       return CompletionOperation::bind_window;
+    case SendOperation::atomic_write:
+      return CompletionOperation::atomic_write;
+    case SendOperation::flush:
+      return CompletionOperation::flush;
   }
   return CompletionOperation::send;
 }
 
+std::uint64_t length_of(const SendRequest& request) {
+  std::uint64_t length = request.inline_data.size();
+  for (const Sge& sge : request.sges) length += sge.length;
+  return length;
+}
+
+namespace {
+
+bool takes_inline(SendOperation operation) {
+  switch (operation) {
+    case SendOperation::send:
+    case SendOperation::send_with_immediate:
+    case SendOperation::send_with_invalidate:
+    case SendOperation::rdma_write:
+    case SendOperation::rdma_write_with_immediate:
+    case SendOperation::atomic_write:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 SendQueue::SendQueue(const QueuePairCapacity& capacity)
     : capacity_(capacity.send_requests),
       max_sges_(capacity.send_sges),
+      max_inline_(capacity.inline_bytes),
       ring_(capacity.send_requests),
-      sges_(std::size_t{capacity.send_requests} * capacity.send_sges) {}
+      sges_(std::size_t{capacity.send_requests} * capacity.send_sges),
+      inline_data_(std::size_t{capacity.send_requests} * capacity.inline_bytes) {}
 
 std::optional<PostError> SendQueue::push(const SendRequest& request) {
   if (size_ == capacity_) return PostError::queue_full;
   if (request.sges.size() > max_sges_) return PostError::too_many_sges;
-  std::uint64_t length = 0;
-  for (const Sge& sge : request.sges) length += sge.length;
+  const bool is_inline = !request.inline_data.empty();
+  if (is_inline && (request.inline_data.size() > max_inline_ || !request.sges.empty() ||
+                    !takes_inline(request.operation))) {
+    return PostError::bad_inline;
+  }
+  const std::uint64_t length = length_of(request);
   if (length > kMaxMessage) return PostError::message_too_long;
 
   const std::uint32_t at = slot(size_);
@@ -52,6 +86,11 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
   ring_[at].request = request;
   ring_[at].request.sges = {storage, request.sges.size()};
   ring_[at].length = length;
+  if (is_inline) {
+    std::byte* const bytes = inline_data_.data() + std::size_t{at} * max_inline_;
+    std::copy(request.inline_data.begin(), request.inline_data.end(), bytes);
+    ring_[at].request.inline_data = {bytes, request.inline_data.size()};
+  }
   ++size_;
   return std::nullopt;
 }

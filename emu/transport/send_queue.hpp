@@ -14,8 +14,8 @@
 namespace softrnic::transport {
 
 struct SendEntry {
-  SendRequest request;       // its `sges` point into the queue's own storage
-  std::uint64_t length = 0;  // bytes of all elements
+  SendRequest request;       // its `sges` and `inline_data` point into the queue's own storage
+  std::uint64_t length = 0;  // bytes of payload, sent or fetched
 
   // Set when the request is begun, that is, given its PSNs.
   wire::Psn first_psn;
@@ -31,13 +31,23 @@ struct SendEntry {
            request.operation == SendOperation::fetch_add;
   }
   bool is_local() const { return transport::is_local(request.operation); }
-  // Completed by a response that carries data, not by an acknowledgement.
-  bool wants_response() const { return is_read() || is_atomic(); }
+  // Its payload's place at the peer is the point; answered by an empty READ response.
+  bool is_placement() const {
+    return request.operation == SendOperation::atomic_write ||
+           request.operation == SendOperation::flush;
+  }
+  // Its list is written to.
+  bool fetches() const { return is_read() || is_atomic(); }
+  // Completed by a response of its own, not by an acknowledgement.
+  bool wants_response() const { return fetches() || is_placement(); }
   // The first PSN not yet answered, for a request that wants a response.
   wire::Psn awaited_psn() const { return first_psn + received; }
 };
 
 CompletionOperation completion_operation(SendOperation operation);
+
+// Bytes of all elements, or of the inline data.
+std::uint64_t length_of(const SendRequest& request);
 
 class SendQueue {
  public:
@@ -61,8 +71,10 @@ class SendQueue {
 
   std::uint32_t capacity_;
   std::uint32_t max_sges_;
+  std::uint32_t max_inline_;
   std::vector<SendEntry> ring_;
   std::vector<Sge> sges_;
+  std::vector<std::byte> inline_data_;
   std::uint32_t head_ = 0;
   std::uint32_t size_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "transport/memory_operation.hpp"
 #include "transport/opcode_choice.hpp"
+#include "transport/payload.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
 
@@ -35,10 +36,8 @@ std::optional<PostError> UnreliableRequester::post(const SendRequest& request) {
   if (!offered) return PostError::bad_operation;
   if (is_datagram()) {
     if (request.address_handle == 0) return PostError::bad_address_handle;
-    std::uint64_t length = 0;
-    for (const Sge& sge : request.sges) length += sge.length;
     // A datagram is one packet (9.8.3.1).
-    if (length > attributes_.path_mtu) return PostError::message_too_long;
+    if (length_of(request) > attributes_.path_mtu) return PostError::message_too_long;
   }
   return queue_.push(request);
 }
@@ -53,8 +52,8 @@ bool UnreliableRequester::poll_transmit(wire::Instant now, OutboundPacket& out) 
   const std::uint64_t offset = std::uint64_t{next_packet_} * attributes_.path_mtu;
   const auto size = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(attributes_.path_mtu, entry.length - offset));
-  const MemoryFault fault = context_.memory.gather(context_.domain, entry.request.sges, offset,
-                                                   out.payload_room.slice(0, size));
+  const MemoryFault fault =
+      gather_payload(context_, entry, offset, out.payload_room.slice(0, size));
   if (fault != MemoryFault::none) {
     retire_head(CompletionStatus::local_protection_error);
     return false;

@@ -23,6 +23,9 @@ enum class SendOperation : std::uint8_t {
   local_invalidate,
   fast_register,
   bind_window,
+  // Memory placement extensions (annex A19); reliable connections only.
+  atomic_write,
+  flush,
 };
 
 constexpr bool is_local(SendOperation operation) {
@@ -32,21 +35,34 @@ constexpr bool is_local(SendOperation operation) {
 
 std::string_view to_string(SendOperation operation);
 
+// What FLUSH is to achieve (OR of bits), as the FETH numbers it.
+enum Placement : std::uint8_t {
+  kGlobalVisibility = 1u << 0,
+  kPersistence = 1u << 1,
+};
+
 struct SendRequest {
   std::uint64_t id = 0;
   SendOperation operation = SendOperation::send;
   bool signaled = true;
   bool solicited = false;
-  // Wait until earlier RDMA READs and atomics of this queue pair have completed.
+  // Wait until earlier requests of this queue pair have completed that get a response: RDMA READs,
+  // atomics, ATOMIC WRITEs, FLUSHes.
   bool fence = false;
   // What is sent, or where a READ's or atomic's answer goes. Copied when posted.
   std::span<const Sge> sges{};
+  // Sent instead of a list, and copied when posted, so that no region is needed. SENDs and WRITEs
+  // of all kinds take it.
+  std::span<const std::byte> inline_data{};
 
-  std::uint64_t remote_address = 0;  // WRITE, READ, atomics
+  std::uint64_t remote_address = 0;  // WRITE, READ, atomics, FLUSH
   std::uint32_t remote_key = 0;
   std::uint32_t immediate = 0;
   std::uint64_t swap_add = 0;  // atomics
   std::uint64_t compare = 0;
+  std::uint64_t flush_length = 0;  // FLUSH: bytes from remote_address on,
+  bool flush_all = false;          // or all that remote_key reaches
+  std::uint8_t placement = 0;      // FLUSH: OR of Placement
 
   // The key that a SEND with invalidate invalidates at the peer, or a local invalidate here.
   std::uint32_t invalidate_key = 0;
@@ -71,6 +87,7 @@ enum class PostError : std::uint8_t {
   bad_operation,     // the service does not offer it
   message_too_long,  // UD: more than the path MTU; others: more than 2^31 bytes
   bad_address_handle,
+  bad_inline,  // more than the queue pair was made for, beside a list, or for an operation without
 };
 
 std::string_view to_string(PostError error);

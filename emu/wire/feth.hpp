@@ -11,6 +11,13 @@ namespace softrnic::wire {
 struct Feth {
   static constexpr std::size_t kSize = 4;
 
+  // Selectivity levels.
+  static constexpr std::uint8_t kRange = 0;
+  static constexpr std::uint8_t kWholeRegion = 1;
+  // Placement types, which go together.
+  static constexpr std::uint8_t kGlobalVisibility = 1;
+  static constexpr std::uint8_t kPersistence = 2;
+
   std::uint32_t reserved = 0;       // 26 bits
   std::uint8_t selectivity = 0;     // SEL, 2 bits: 0 range, 1 whole region
   std::uint8_t placement_type = 0;  // PLT, 4 bits: 1 global visibility, 2 persistence

@@ -57,6 +57,19 @@ Packet compare_swap(std::uint32_t psn, std::uint64_t address, std::uint32_t key,
   return packet;
 }
 
+Packet atomic_write(std::uint32_t psn, std::uint64_t address, std::uint32_t key, Bytes payload) {
+  return write_request(Opcode::rc_atomic_write, psn, address, key, 8, std::move(payload))
+      .with_ack_request();
+}
+
+Packet flush(std::uint32_t psn, std::uint64_t address, std::uint32_t key, std::uint32_t length,
+             std::uint8_t placement, std::uint8_t selectivity) {
+  Packet packet = write_request(Opcode::rc_flush, psn, address, key, length).with_ack_request();
+  packet.headers.feth.placement_type = placement;
+  packet.headers.feth.selectivity = selectivity;
+  return packet;
+}
+
 Packet acknowledge(std::uint32_t psn, std::uint32_t msn, wire::Syndrome syndrome) {
   Packet packet = request(Opcode::rc_acknowledge, psn);
   packet.headers.aeth = {syndrome, msn};

@@ -56,6 +56,10 @@ Packet read_request(std::uint32_t psn, std::uint64_t address, std::uint32_t key,
 Packet fetch_add(std::uint32_t psn, std::uint64_t address, std::uint32_t key, std::uint64_t add);
 Packet compare_swap(std::uint32_t psn, std::uint64_t address, std::uint32_t key,
                     std::uint64_t compare, std::uint64_t swap);
+// Eight bytes, or as many as a test for errors wants.
+Packet atomic_write(std::uint32_t psn, std::uint64_t address, std::uint32_t key, Bytes payload);
+Packet flush(std::uint32_t psn, std::uint64_t address, std::uint32_t key, std::uint32_t length,
+             std::uint8_t placement, std::uint8_t selectivity = wire::Feth::kRange);
 Packet acknowledge(std::uint32_t psn, std::uint32_t msn = 0,
                    wire::Syndrome syndrome = wire::Syndrome::ack());
 Packet nak(std::uint32_t psn, wire::NakCode code, std::uint32_t msn = 0);

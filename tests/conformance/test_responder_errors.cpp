@@ -268,17 +268,6 @@ TEST_CASE("9.7.4.1.4 More READs and atomics at once than agreed: NAK invalid req
   check_refused(none, fetch_add(500, Subject::kBase, none.key(), 1), kInvalid);
 }
 
-TEST_CASE("9.7.4.1.3 An opcode the responder does not offer: NAK invalid request") {
-  for (const Opcode opcode : {Opcode::rc_flush, Opcode::rc_atomic_write}) {
-    Subject subject;
-    INFO(wire::info(opcode).name);
-    check_refused(subject,
-                  write_request(opcode, 500, Subject::kBase, subject.key(), 8,
-                                opcode == Opcode::rc_flush ? Bytes{} : pattern(8, 200)),
-                  kInvalid);
-  }
-}
-
 TEST_CASE("9.9.3 Answers already due leave before the NAK, and nothing is executed after it") {
   Subject subject;
   const Bytes before = subject.bytes();

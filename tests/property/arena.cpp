@@ -39,9 +39,13 @@ void Arena::commit(nic::Nic& nic, transport::ProtectionDomain domain) {
   expected_.assign(memory_.get(), memory_.get() + size_);
   unknown_.assign(size_, false);
 
-  constexpr std::uint32_t kRights[] = {
-      0, transport::kLocalWrite, transport::kLocalWrite | transport::kRemoteWrite,
-      transport::kRemoteRead, transport::kLocalWrite | transport::kRemoteAtomic};
+  constexpr std::uint32_t kRights[] = {0,
+                                       transport::kLocalWrite,
+                                       transport::kLocalWrite | transport::kRemoteWrite,
+                                       transport::kRemoteRead,
+                                       transport::kLocalWrite | transport::kRemoteAtomic,
+                                       transport::kFlushGlobal | transport::kFlushPersistent,
+                                       transport::kLocalWrite | transport::kBindWindow};
   for (const std::uint32_t rights : kRights) {
     View view;
     // Anywhere, also right below the end of the address space; atomics need eight-byte alignment.
@@ -56,9 +60,24 @@ void Arena::commit(nic::Nic& nic, transport::ProtectionDomain domain) {
     view.keys = nic.memory().add(attributes).value();
     views_.push_back(view);
   }
+  // The last region is there for the window's sake.
+  bindable_ = views_.back().keys.local;
+  View& window = views_.back();
+  const std::uint32_t key = nic.memory().allocate_window(domain, nic::WindowType::type_1).value();
+  window.keys = {0, key ^ 1};
+  const auto fault = nic.memory().bind_window(domain, {.window_key = key,
+                                                       .new_key = key ^ 1,
+                                                       .region_key = bindable_,
+                                                       .access = transport::kRemoteWrite,
+                                                       .address = window.address,
+                                                       .length = size_});
+  if (fault != transport::MemoryFault::none) std::abort();
 }
 
 void Arena::withdraw(nic::Nic& nic) {
+  if (nic.memory().remove(bindable_)) std::abort();  // not while the window is bound
+  if (!nic.memory().remove_window(window().keys.remote)) std::abort();
+  views_.back().keys.local = bindable_;
   for (const View& view : views_) {
     if (!nic.memory().remove(view.keys.local)) std::abort();
   }

@@ -42,11 +42,14 @@ class Arena {
     std::uint64_t address = 0;  // of offset 0
     nic::MemoryKeys keys;
   };
-  const View& source() const { return views_[0]; }    // grants nothing but local reading
-  const View& local() const { return views_[1]; }     // local write
-  const View& writable() const { return views_[2]; }  // remote write
-  const View& readable() const { return views_[3]; }  // remote read
-  const View& atomic() const { return views_[4]; }    // remote atomic
+  const View& source() const { return views_[0]; }     // grants nothing but local reading
+  const View& local() const { return views_[1]; }      // local write
+  const View& writable() const { return views_[2]; }   // remote write
+  const View& readable() const { return views_[3]; }   // remote read
+  const View& atomic() const { return views_[4]; }     // remote atomic
+  const View& flushable() const { return views_[5]; }  // both flushes
+  // No region: a window over the whole arena that grants remote write.
+  const View& window() const { return views_[6]; }
 
   std::vector<transport::Sge> elements(const Places& places, const View& view) const;
 
@@ -76,6 +79,7 @@ class Arena {
   std::vector<std::byte> expected_;
   std::vector<bool> unknown_;
   std::vector<View> views_;
+  std::uint32_t bindable_ = 0;  // the region behind the window
 };
 
 }  // namespace softrnic::property

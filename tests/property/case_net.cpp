@@ -108,7 +108,7 @@ std::array<std::uint32_t, 2> CaseNet::create_pair(const Connection& connection) 
     init.domain = users_[side.nic].domain;
     init.send_completions = users_[side.nic].sends;
     init.receive_completions = users_[side.nic].receives;
-    init.capacity = {side.send_depth, side.receive_depth, 4, 4};
+    init.capacity = {side.send_depth, side.receive_depth, 4, 4, kMaxInline};
     auto made = nic(side.nic).create_queue_pair(init);
     if (!made) {
       failure_ = fmt::format("creating a queue pair: {}", nic::to_string(made.error()));
@@ -116,8 +116,7 @@ std::array<std::uint32_t, 2> CaseNet::create_pair(const Connection& connection) 
     }
     qpns[i] = (*made)->qpn();
     transport::QueuePairAttributes attributes;
-    attributes.remote_access =
-        transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
+    attributes.remote_access = transport::kRemoteAccess;
     attributes.queue_key = 0x11111111;
     const auto error = nic(side.nic).modify(qpns[i], QueuePairState::init, attributes);
     if (error) failure_ = fmt::format("to INIT: {}", nic::to_string(*error));

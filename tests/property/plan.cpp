@@ -95,7 +95,8 @@ SendOperation random_operation(Random& random, wire::Service service) {
                       SendOperation::rdma_write, SendOperation::rdma_write,
                       SendOperation::rdma_write_with_immediate, SendOperation::rdma_read,
                       SendOperation::rdma_read, SendOperation::compare_swap,
-                      SendOperation::fetch_add});
+                      SendOperation::fetch_add, SendOperation::send_with_invalidate,
+                      SendOperation::atomic_write, SendOperation::flush});
 }
 
 // Picks an earlier operation of the same flow that `wanted` accepts.
@@ -165,7 +166,10 @@ Operation random_request(Random& random, const Plan& plan, std::uint32_t id) {
   operation.solicited = random.chance(20);
   operation.fence = random.chance(10);
   operation.immediate = static_cast<std::uint32_t>(random.next());
-  if (operation.is_atomic()) {
+  if (operation.is_atomic_write()) {
+    operation.length = 8;
+    operation.pieces = 1;
+  } else if (operation.is_atomic()) {
     operation.length = 8;
     operation.pieces = 1;
     operation.counter = random.pick({Counter::own, Counter::of_flow, Counter::of_nic});
@@ -179,6 +183,10 @@ Operation random_request(Random& random, const Plan& plan, std::uint32_t id) {
   if (connection.service == wire::Service::unreliable_datagram) {
     operation.length = std::min({operation.length, connection.path_mtu, kMaxUdPayload});
   }
+  const bool sends = operation.is_send() || operation.is_write() || operation.is_atomic_write();
+  operation.is_inline = sends && operation.length <= kMaxInline &&
+                        operation.relation != Relation::forward && random.chance(30);
+  operation.by_window = operation.is_write() && random.chance(25);
   return operation;
 }
 
@@ -295,6 +303,8 @@ std::string line_of(const Operation& operation) {
                         kCounters[static_cast<int>(operation.counter)], operation.operand,
                         operation.compare_hits ? ", compare equal" : "");
   }
+  if (operation.is_inline) line += " inline";
+  if (operation.by_window) line += " by a window";
   if (operation.fence) line += " fence";
   if (operation.solicited) line += " solicited";
   if (!operation.signaled) line += " unsignaled";

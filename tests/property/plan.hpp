@@ -15,6 +15,9 @@
 
 namespace softrnic::property {
 
+// Longest inline data.
+inline constexpr std::uint32_t kMaxInline = 300;
+
 // One end of a connection.
 struct Side {
   std::uint32_t nic = 0;
@@ -71,6 +74,8 @@ struct Operation {
   Counter counter = Counter::own;
   std::uint64_t operand = 0;  // what is added, or swapped in
   bool compare_hits = false;
+  bool is_inline = false;
+  bool by_window = false;  // a WRITE that names a memory window
 
   std::uint32_t flow() const { return connection * 2 + side; }
   bool has_immediate() const {
@@ -79,8 +84,11 @@ struct Operation {
   }
   bool is_send() const {
     return operation == transport::SendOperation::send ||
-           operation == transport::SendOperation::send_with_immediate;
+           operation == transport::SendOperation::send_with_immediate || invalidates();
   }
+  bool invalidates() const { return operation == transport::SendOperation::send_with_invalidate; }
+  bool is_atomic_write() const { return operation == transport::SendOperation::atomic_write; }
+  bool is_flush() const { return operation == transport::SendOperation::flush; }
   bool is_write() const {
     return operation == transport::SendOperation::rdma_write ||
            operation == transport::SendOperation::rdma_write_with_immediate;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ CompletionOperation completion_operation(const Operation& operation) {
   if (operation.is_send()) return CompletionOperation::send;
   if (operation.is_write()) return CompletionOperation::rdma_write;
   if (operation.is_read()) return CompletionOperation::rdma_read;
+  if (operation.is_atomic_write()) return CompletionOperation::atomic_write;
+  if (operation.is_flush()) return CompletionOperation::flush;
   return operation.operation == SendOperation::compare_swap ? CompletionOperation::compare_swap
                                                             : CompletionOperation::fetch_add;
 }
@@ -42,7 +45,11 @@ struct Task {
   bool remote_shared = false;  // or `remote`
   std::uint64_t compare = 0;
   std::uint64_t original = 0;  // what an atomic should answer
+  std::uint32_t revoked = 0;   // the key that a SEND invalidates
 };
+
+// What keys reach that are made to be invalidated.
+std::array<std::byte, 16> revocable;
 
 // One direction of a connection.
 struct Flow {
@@ -127,11 +134,35 @@ class ReliableRun {
       nic_starts_.push_back(nic_sums_.back());
     }
     for (Flow& flow : flows_) {
-      for (Task& task : flow.tasks) foresee(flow, task);
+      for (Task& task : flow.tasks) {
+        foresee(flow, task);
+        if (task.operation->invalidates()) task.revoked = make_revocable(flow.receiver->nic);
+      }
     }
     for (std::uint32_t i = 0; i < plan_.nics; ++i) {
       arenas_[i]->expect_word(nic_counters_[i].front(), nic_sums_[i]);
     }
+  }
+
+  // A key for a SEND to invalidate.
+  std::uint32_t make_revocable(std::uint32_t nic) {
+    nic::MemoryRegionTable& memory = net_->nic(nic).memory();
+    const std::uint32_t key = memory.allocate(net_->domain(nic), revocable.size())->local;
+    const auto fault = memory.fast_register(
+        net_->domain(nic), {.key = key,
+                            .access = transport::kRemoteRead,
+                            .address = 0,
+                            .host_address = reinterpret_cast<std::uintptr_t>(revocable.data()),
+                            .length = revocable.size()});
+    if (fault != transport::MemoryFault::none) fail("a fast registration was refused");
+    revocable_keys_.push_back({nic, key});
+    return key;
+  }
+
+  bool is_valid(std::uint32_t nic, std::uint32_t key) {
+    return net_->nic(nic).memory().check_remote(net_->domain(nic), key, 0, 1,
+                                                transport::kRemoteRead) ==
+           transport::MemoryFault::none;
   }
 
   Task place(Flow& flow, const Operation& operation, Task* other) {
@@ -145,8 +176,11 @@ class ReliableRun {
     } else if (operation.is_atomic()) {
       task.local = {here.take(8, 8)};
     } else {
-      task.local = here.take_scattered(operation.length, operation.pieces);
+      const std::uint32_t length = operation.is_flush() ? 0 : operation.length;
+      task.local = here.take_scattered(length, operation.pieces);
     }
+    if (operation.is_atomic_write()) task.remote = there.take(8, 8);
+    if (operation.is_flush()) task.remote = there.take(operation.length);
     if (operation.is_write() || operation.is_read()) {
       if (other != nullptr && operation.relation != Relation::forward) {
         task.remote = {other->remote.offset, operation.length};
@@ -172,8 +206,10 @@ class ReliableRun {
     const Operation& operation = *task.operation;
     Arena& here = arena_of(*flow.sender);
     Arena& there = arena_of(*flow.receiver);
-    if (operation.is_write()) {
+    if (operation.is_write() || operation.is_atomic_write()) {
       there.expect({task.remote}, here.expected(task.local));
+    } else if (operation.is_flush()) {
+      return;
     } else if (operation.is_send()) {
       there.expect(task.receive, here.expected(task.local));
     } else if (operation.is_read()) {
@@ -236,7 +272,11 @@ class ReliableRun {
     for (std::uint32_t n = 0; n < flow.sender->post_burst && flow.posted < flow.tasks.size(); ++n) {
       const auto error = post_task(flow, flow.tasks[flow.posted]);
       if (!error) {
-        ++flow.posted;
+        const Task& task = flow.tasks[flow.posted++];
+        // Inline data is the user's again at once.
+        if (task.operation->is_inline && !task.local_shared) {
+          arena_of(*flow.sender).scribble(task.local);
+        }
         continue;
       }
       if (*error != transport::PostError::queue_full) {
@@ -264,10 +304,18 @@ class ReliableRun {
     request.immediate = operation.immediate;
     const bool fetches = operation.is_read() || operation.is_atomic();
     const auto sges = here.elements(task.local, fetches ? here.local() : here.source());
-    request.sges = sges;
+    const auto data = operation.is_inline ? here.actual(task.local) : std::vector<std::byte>{};
+    request.inline_data = data;
+    if (data.empty()) request.sges = sges;
     const Arena::View& view = operation.is_read()     ? there.readable()
                               : operation.is_atomic() ? there.atomic()
+                              : operation.is_flush()  ? there.flushable()
+                              : operation.by_window   ? there.window()
                                                       : there.writable();
+    request.invalidate_key = task.revoked;
+    request.flush_length = operation.length;
+    request.flush_all = operation.compare_hits;
+    request.placement = static_cast<std::uint8_t>(1 + operation.immediate % 3);
     if (!operation.is_send()) {
       request.remote_address = view.address + task.remote.offset;
       request.remote_key = view.keys.remote;
@@ -367,7 +415,7 @@ class ReliableRun {
       const std::string wrong = here.difference(task.local);
       if (!wrong.empty()) return fail("what #{} fetched is wrong: {}", operation.id, wrong);
     }
-    if (operation.is_write() && !task.remote_shared) {
+    if ((operation.is_write() || operation.is_atomic_write()) && !task.remote_shared) {
       const std::string wrong = there.difference({task.remote});
       if (!wrong.empty()) return fail("what #{} wrote is wrong: {}", operation.id, wrong);
     }
@@ -436,6 +484,13 @@ class ReliableRun {
     if (completion.has_immediate != operation.has_immediate() ||
         (operation.has_immediate() && completion.immediate != operation.immediate)) {
       return fail("receive of #{}: immediate {:08x}", operation.id, completion.immediate);
+    }
+    if (completion.has_invalidate != operation.invalidates() ||
+        (operation.invalidates() && completion.invalidated_key != task.revoked)) {
+      return fail("receive of #{}: invalidated {:08x}", operation.id, completion.invalidated_key);
+    }
+    if (operation.invalidates() && is_valid(flow.receiver->nic, task.revoked)) {
+      return fail("receive of #{}: the key is still valid", operation.id);
     }
     if (completion.solicited != operation.solicited) {
       return fail("receive of #{}: solicited {}", operation.id, completion.solicited);
@@ -534,7 +589,9 @@ class ReliableRun {
       const Task& task = flow.tasks[i];
       const Operation& operation = *task.operation;
       if (operation.is_read() || operation.is_atomic()) arena_of(*flow.sender).forget(task.local);
-      if (operation.is_write() || operation.is_atomic()) there.forget({task.remote});
+      if (operation.is_write() || operation.is_atomic() || operation.is_atomic_write()) {
+        there.forget({task.remote});
+      }
       there.forget(task.receive);
       if (operation.is_atomic() && operation.counter == Counter::of_nic) {
         unsure_[flow.receiver->nic] = true;
@@ -581,6 +638,9 @@ class ReliableRun {
       if (error) return fail("destroying a queue pair: {}", nic::to_string(*error));
     }
     for (std::uint32_t i = 0; i < plan_.nics; ++i) arenas_[i]->withdraw(net_->nic(i));
+    for (const auto& [nic, key] : revocable_keys_) {
+      if (!net_->nic(nic).memory().remove(key)) return fail("a fast region is lost");
+    }
     const std::string wrong = net_->take_down();
     if (!wrong.empty()) fail("{}", wrong);
   }
@@ -625,6 +685,7 @@ class ReliableRun {
   std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>> fetched_;
   std::map<std::uint32_t, bool> unsure_;
   std::map<std::size_t, bool> broken_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> revocable_keys_;  // NIC, key
   std::vector<Flow> flows_;
   std::string failure_;
   Outcome outcome_;

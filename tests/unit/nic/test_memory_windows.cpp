@@ -537,6 +537,80 @@ TEST_CASE("the whole address space on demand: what is there is reached, what is 
   CHECK(table.add(everything).error() == RegisterError::bad_range);
 }
 
+TEST_CASE("an atomic write stores eight aligned bytes", "[placement]") {
+  Windows w(transport::kLocalWrite | transport::kRemoteWrite | transport::kBindWindow);
+  const std::array<std::byte, 8> value{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
+                                       std::byte{5}, std::byte{6}, std::byte{7}, std::byte{8}};
+  const auto store = [&](std::uint32_t key, std::uint64_t address) {
+    return w.table.atomic_write_remote({kDomain, kQpn}, key, address, value);
+  };
+  CHECK(store(w.region.remote, kBase + 8) == MemoryFault::none);
+  CHECK(std::equal(value.begin(), value.end(), w.bytes.begin() + 8));
+  CHECK(w.bytes[7] == std::byte{0});
+  CHECK(w.bytes[16] == std::byte{0});
+  CHECK(store(w.region.remote, kBase + 9) == MemoryFault::misaligned);
+  CHECK(store(w.region.remote, kBase + 249) == MemoryFault::out_of_bounds);
+  CHECK(store(w.region.remote ^ 1, kBase) == MemoryFault::bad_key);
+  CHECK(store(w.bound(WindowType::type_2b), kBase + 64) == MemoryFault::none);
+  CHECK(store(w.bound(WindowType::type_2b), kBase) == MemoryFault::out_of_bounds);
+  // An aligned address of memory that is not.
+  const auto odd = w.table.add({kDomain,
+                                w.bytes.data() + 1,
+                                64,
+                                transport::kLocalWrite | transport::kRemoteWrite,
+                                kBase,
+                                {}});
+  CHECK(store(odd->remote, kBase) == MemoryFault::misaligned);
+  const auto other = w.table.add(
+      {kDomain, w.bytes.data(), 64, transport::kLocalWrite | transport::kRemoteAtomic, kBase, {}});
+  CHECK(store(other->remote, kBase) == MemoryFault::no_access);
+}
+
+TEST_CASE("a flush reaches what its key reaches, with the rights for it", "[placement]") {
+  constexpr std::uint32_t kBoth = transport::kFlushGlobal | transport::kFlushPersistent;
+  Windows w(kBoth | transport::kBindWindow);
+  const auto flush = [&w](std::uint32_t key, std::uint64_t address, std::uint64_t length, bool all,
+                          std::uint32_t access) {
+    return w.table.flush_remote({kDomain, kQpn}, key, address, length, all, access);
+  };
+  CHECK(flush(w.region.remote, kBase, 256, false, kBoth) == MemoryFault::none);
+  CHECK(flush(w.region.remote, kBase + 256, 0, false, kBoth) == MemoryFault::none);
+  CHECK(flush(w.region.remote, kBase, 257, false, kBoth) == MemoryFault::out_of_bounds);
+  CHECK(flush(w.region.remote, 0, 0, true, kBoth) == MemoryFault::none);
+  CHECK(flush(w.region.remote ^ 1, 0, 0, true, kBoth) == MemoryFault::bad_key);
+  WindowBinding how = w.binding(w.window(WindowType::type_2b));
+  how.access = transport::kFlushGlobal;
+  REQUIRE(w.table.bind_window({kDomain, kQpn}, how) == MemoryFault::none);
+  CHECK(flush(how.new_key, 0, 0, true, transport::kFlushGlobal) == MemoryFault::none);
+  CHECK(flush(how.new_key, kBase + 64, 64, false, transport::kFlushGlobal) == MemoryFault::none);
+  CHECK(flush(how.new_key, kBase, 8, false, transport::kFlushGlobal) == MemoryFault::out_of_bounds);
+  CHECK(flush(how.new_key, 0, 0, true, kBoth) == MemoryFault::no_access);
+}
+
+TEST_CASE("a flush to persistence fails where there is no memory", "[placement]") {
+  if (!on_demand_is_possible()) {
+    WARN("skipped: process_vm_readv is forbidden here");
+    return;
+  }
+  MemoryRegionTable table(1);
+  Pages pages;
+  const auto address = pages.address();
+  const auto keys = table.add({kDomain,
+                               pages.bytes,
+                               2 * pages.size,
+                               transport::kOnDemand | transport::kFlushPersistent,
+                               {},
+                               {}});
+  REQUIRE(keys.has_value());
+  const auto flush = [&](std::uint64_t length) {
+    return table.flush_remote(kDomain, keys->remote, address + 100, length, false,
+                              transport::kFlushPersistent);
+  };
+  CHECK(flush(8) == MemoryFault::none);
+  REQUIRE(munmap(pages.bytes + pages.size, pages.size) == 0);
+  CHECK(flush(pages.size) == MemoryFault::not_flushed);
+}
+
 TEST_CASE("an on-demand region may lose its memory", "[kinds]") {
   if (!on_demand_is_possible()) {
     WARN("skipped: process_vm_readv is forbidden here");

@@ -70,6 +70,9 @@ TEST_CASE("queue pairs are refused for what is wrong with them") {
   init = good;
   init.capacity.receive_sges = 33;
   CHECK(error_of(init) == ResourceError::bad_capacity);
+  init.capacity = {};
+  init.capacity.inline_bytes = 1025;
+  CHECK(error_of(init) == ResourceError::bad_capacity);
   for (const std::uint32_t qpn : {0u, 1u, 0xffffffu, 0x1000011u}) {
     init = good;
     init.qpn = qpn;
