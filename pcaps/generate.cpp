@@ -25,6 +25,7 @@ Frames that were dropped are in the file all the same, as their sender sent them
 The two NICs are alice (10.0.0.1 or fd00::1, queue pair 0x11, first PSN 0x1000) and bob (10.0.0.2
 or fd00::2, queue pair 0x12, first PSN 0x2000), on one wire; each takes 10 us to answer. The path
 MTU is 256, so that 700 bytes take three packets. RoCE v2 over IPv4 unless the line says otherwise.
+What the NICs do not send by themselves (CM messages, CNPs, credits) was put on the wire by hand.
 
 `NAME.opcodes` lists the RoCE packets of a capture: opcode, PSN, AETH syndrome. All files here,
 this one too, are written by `pcaps/make`, the same bytes each time; `tests/run pcaps` checks that.

@@ -236,6 +236,32 @@ std::vector<Scene> refusals() {
          stage.post_with_bad_key(stage.alice(), SendOperation::rdma_read, kLarge);
          stage.run();
        }},
+      {"nak-out-of-bounds",
+       "a WRITE to the end of a region succeeds, a longer one to the same place is refused",
+       kV2Ipv4,
+       [](Stage& stage) {
+         const Stage::Card& bob = stage.bob();
+         const std::uint64_t place = bob.address + Stage::kMemory - 256;
+         for (const std::uint32_t length : {256u, kLarge}) {
+           stage.post_to(stage.alice(), SendOperation::rdma_write, length, place, bob.keys.remote);
+           stage.run();
+         }
+       }},
+      {"nak-write-refused", "a READ succeeds, a WRITE to the same place is refused", kV2Ipv4,
+       [](Stage& stage) {
+         const Stage::Card& bob = stage.bob();
+         for (const auto operation : {SendOperation::rdma_read, SendOperation::rdma_write}) {
+           stage.post_to(stage.alice(), operation, kSmall, bob.address, bob.read_only_keys.remote);
+           stage.run();
+         }
+       }},
+      {"nak-unknown-key", "a WRITE succeeds, another one with a wrong R_Key is refused", kV2Ipv4,
+       [](Stage& stage) {
+         stage.post(stage.alice(), SendOperation::rdma_write, kSmall);
+         stage.run();
+         stage.post_with_bad_key(stage.alice(), SendOperation::rdma_write, kSmall);
+         stage.run();
+       }},
       {"nak-remote-operational",
        "a SEND whose receive lies in memory bob may not write: NAK (remote operational error)",
        kV2Ipv4,
@@ -268,7 +294,7 @@ std::vector<Scene> surroundings() {
 
 std::vector<Scene> scenes() {
   std::vector<Scene> all;
-  for (auto part : {operations(), losses(), refusals(), surroundings()}) {
+  for (auto part : {operations(), losses(), refusals(), surroundings(), scenes_by_hand()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -19,4 +19,7 @@ struct Scene {
 
 std::vector<Scene> scenes();
 
+// Those of them with packets that the NICs do not send by themselves.
+std::vector<Scene> scenes_by_hand();
+
 }  // namespace softrnic::pcaps

@@ -6,6 +6,8 @@
 
 #include "fabric/fault_link.hpp"
 #include "stage_links.hpp"
+#include "wire/address_vector.hpp"
+#include "wire/icrc.hpp"
 
 namespace softrnic::pcaps {
 
@@ -40,6 +42,13 @@ nic::InterfaceAddress interface_address(bool ipv6, unsigned number) {
   const std::string digits = std::to_string(number);
   return *nic::InterfaceAddress::from_string(ipv6 ? "fd00::" + digits + "/64"
                                                   : "10.0.0." + digits + "/24");
+}
+
+// Bytes from the network header to the BTH.
+std::size_t network_size(const wire::AddressVector& path) {
+  const std::size_t ethernet =
+      path.vlan ? wire::EthernetHeader::kMaxSize : wire::EthernetHeader::kSize;
+  return path.size() - ethernet;
 }
 
 std::uint32_t gid_index(const nic::Nic& nic, const wire::Gid& gid, wire::RoceVersion version) {
@@ -80,7 +89,7 @@ Stage::Stage(const Setting& setting, const std::string& capture_path)
 void Stage::plug_in(Card& card, std::string_view name, unsigned number,
                     const std::vector<std::string>& faults) {
   card.name = name;
-  const std::uint32_t interface = file_->add_interface(name);
+  const std::uint32_t interface = card.interface = file_->add_interface(name);
   std::unique_ptr<link::Link> port =
       std::make_unique<Recorder>(wire_.attach(std::string(name)), file_, interface, curtain_up_);
   std::vector<fabric::FaultRule> rules;
@@ -205,6 +214,44 @@ void Stage::post_with_bad_key(Card& from, SendOperation operation, std::uint32_t
   transport::SendRequest request = request_of(from, operation);
   request.remote_key = 0xbadbad01;
   post_request(from, request, length);
+}
+
+void Stage::post_to(Card& from, SendOperation operation, std::uint32_t length,
+                    std::uint64_t remote_address, std::uint32_t remote_key) {
+  transport::SendRequest request = request_of(from, operation);
+  request.remote_address = remote_address;
+  request.remote_key = remote_key;
+  post_request(from, request, length);
+}
+
+void Stage::say(const Card& from, const wire::TransportHeaders& headers, wire::ByteView payload,
+                std::uint8_t traffic_class) {
+  const Card& to = other(from);
+  wire::AddressVector path;
+  path.version = setting_.version;
+  path.source_mac = from.nic->mac();
+  path.destination_mac = to.nic->mac();
+  path.vlan = setting_.vlan;
+  path.source = from.ip;
+  path.destination = to.ip;
+  path.traffic_class = traffic_class;
+
+  const std::size_t bth = path.size();
+  const std::size_t begin = bth + headers.size();
+  const std::size_t pad = headers.bth.pad_count;
+  std::vector<std::byte> frame(begin + payload.size() + pad + 4);
+  const wire::ByteSpan out(frame);
+  path.serialize(out, frame.size() - bth, next_identification_++);
+  headers.serialize(out.subspan(bth));
+  std::copy(payload.begin(), payload.end(), out.begin() + static_cast<std::ptrdiff_t>(begin));
+  const std::size_t network = bth - network_size(path);
+  const wire::ByteView covered(frame);
+  wire::store_icrc(
+      frame.data() + frame.size() - 4,
+      wire::icrc(path.network_layer(), covered.subspan(network, begin - network), bth - network,
+                 wire::ByteChain(covered.subspan(begin, payload.size() + pad))));
+  file_->write(now_, from.interface, link::Direction::outbound, wire::ByteChain(covered));
+  now_ += kTurn;
 }
 
 void Stage::post_receive(Card& at, std::uint32_t length) {

@@ -52,6 +52,7 @@ class Stage {
     nic::MemoryKeys read_only_keys;  // the same memory, without local write
     nic::CompletionQueue* completions = nullptr;
     std::uint32_t qpn = 0;
+    std::uint32_t interface = 0;       // in the file
     std::uint32_t address_handle = 0;  // UD
   };
 
@@ -69,6 +70,13 @@ class Stage {
   void post_with_bad_key(Card& from, transport::SendOperation operation, std::uint32_t length);
   void post_receive(Card& at, std::uint32_t length);
   void post_receive_read_only(Card& at, std::uint32_t length);
+  // To a place in the other's memory, with whatever key.
+  void post_to(Card& from, transport::SendOperation operation, std::uint32_t length,
+               std::uint64_t remote_address, std::uint32_t remote_key);
+  // A packet made by hand, as it goes over the wire from this card to the other; neither takes
+  // notice of it.
+  void say(const Card& from, const wire::TransportHeaders& headers, wire::ByteView payload = {},
+           std::uint8_t traffic_class = 0);
   // An echo request, and its answer.
   void ping(Card& from);
 
@@ -100,7 +108,8 @@ class Stage {
   std::string failure_;
   bool curtain_up_ = false;
   std::uint64_t next_id_ = 1;
-  Card alice_;  // these go before the wire and the file
+  std::uint16_t next_identification_ = 0x5a00;  // IPv4, of packets made by hand
+  Card alice_;                                  // these go before the wire and the file
   Card bob_;
 };
 
