@@ -12,6 +12,9 @@ def at(name, *numbers):
 
 # Every remark above chat, (frame, what). All other samples are clean.
 FAULTY = {
+    "cm-retry": at("retransmission_timeout", 2),
+    "cnp": at("ecn_marked", 39) + at("cnp", 41) + at("rate_changed", 72),
+    "credits": at("credits_exhausted", 5),
     "duplicate": at("duplicate", 4),
     "ecn-marked": at("ecn_marked", 3),
     "loss-ack": at("retransmission_timeout", 3) + at("duplicate_ack", 4),
@@ -24,7 +27,10 @@ FAULTY = {
     "nak-invalid-request": at("nak_invalid_request", 4),
     "nak-remote-access-read": at("nak_remote_access", 2),
     "nak-remote-access-write": at("nak_remote_access", 4),
+    "nak-out-of-bounds": at("nak_remote_access", 6) + at("address_out_of_bounds", 6),
     "nak-remote-operational": at("nak_remote_operational", 2),
+    "nak-unknown-key": at("nak_remote_access", 4) + at("key_unknown", 4),
+    "nak-write-refused": at("nak_remote_access", 4) + at("write_refused", 4),
     "reorder": at("psn_gap", 3) + at("out_of_order", 4) + at("nak_psn_sequence", 6, 7) + at(
         "retransmission_nak", 8, 9),
     "retry-exceeded": at("retransmission_timeout", 2, 3, 4) + at("unanswered", 4),
