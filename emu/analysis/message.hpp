@@ -22,7 +22,8 @@ std::string_view to_string(MessageState state);
 
 struct Message {
   std::uint32_t stream = 0;
-  std::uint32_t number = 0;    // among the messages of its requester in this stream, from 1
+  // Among the messages of its requester in this stream, from 1; 0 when its beginning was not seen.
+  std::uint32_t number = 0;
   std::uint8_t requester = 0;  // the side of the stream that asked
   // send, write, read_request, compare_swap, fetch_add, flush, atomic_write.
   wire::Operation operation = wire::Operation::unknown;

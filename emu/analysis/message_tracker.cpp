@@ -114,15 +114,18 @@ std::uint32_t MessageTracker::begin(Observation& o, const SentPacket& packet) {
   const wire::TransportHeaders& headers = o.frame.headers;
   Message message;
   message.stream = o.record.stream;
-  message.number = ++n_.messages;
   message.requester = o.record.sender;
   message.operation = opcode.operation;
   message.first_frame = o.frame.number;
   message.first_time = o.frame.time;
   message.first_psn = packet.psn.value();
   if (!opcode.starts_message()) {
-    message.state = MessageState::abandoned;  // its beginning is not in the capture
-  } else if (opcode.has(wire::kReth)) {
+    message.state = MessageState::abandoned;  // its beginning is not in the capture, or not yet
+    return o.ledger.messages.push_back(message);
+  }
+  message.number = ++n_.messages;
+  ++o.sender().messages;
+  if (opcode.has(wire::kReth)) {
     message.virtual_address = headers.reth.virtual_address;
     message.remote_key = headers.reth.remote_key;
     message.length = headers.reth.dma_length;
@@ -136,7 +139,6 @@ std::uint32_t MessageTracker::begin(Observation& o, const SentPacket& packet) {
   } else if (opcode.operation == Operation::write && is_mtu(o.frame.payload_size)) {
     message.psn_count = psns_of_read(message.length, o.frame.payload_size);
   }
-  ++o.sender().messages;
   return o.ledger.messages.push_back(message);
 }
 
@@ -162,8 +164,9 @@ void MessageTracker::check_size(Observation& o) {
   const Position position = o.frame.opcode->position;
   if (position != Position::first && position != Position::middle) return;
   const std::uint32_t size = o.frame.payload_size;
-  if (o.stream.path_mtu == 0 && is_mtu(size)) {
+  if ((o.stream.path_mtu == 0 || o.stream.path_mtu_inferred) && is_mtu(size)) {
     o.stream.path_mtu = size;
+    o.stream.path_mtu_inferred = false;
   } else if (size != o.stream.path_mtu) {
     o.find(FindingKind::payload_not_mtu, 0, size, o.stream.path_mtu);
   }

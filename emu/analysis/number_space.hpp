@@ -115,6 +115,10 @@ struct NumberSpace {
   wire::Psn highest;            // the packet before `next`
   std::uint32_t gap_frame = 0;  // the newest that came after a gap
   wire::Instant last_request;
+  // The newest packets with a wrong ICRC, one behind the other.
+  wire::Psn spoilt_begin;
+  wire::Psn spoilt_end;
+  wire::Instant spoilt_time;
   PsnHistory<SentPacket> sent;
   Run run;
   std::uint32_t runs = 0;
@@ -144,9 +148,12 @@ struct NumberSpace {
   // --- answers ---
   wire::Psn unacknowledged;  // all before it is acknowledged
   wire::Psn last_ack;
-  bool acknowledged = false;  // an answer within the known PSNs came
+  std::uint32_t acknowledging_frame = 0;  // the newest that moved it on
+  bool acknowledged = false;              // an answer within the known PSNs came
   wire::Instant last_response;
   std::uint32_t last_response_frame = 0;
+  wire::Psn last_response_psn;
+  std::uint32_t last_response_checksum = 0;
   Ring<OutstandingPacket> outstanding;
   std::uint32_t bytes_in_flight = 0;
   Ring<ReadRequest> reads;

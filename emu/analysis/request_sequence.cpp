@@ -20,6 +20,9 @@ constexpr std::uint32_t kMostRetries = 7;
 // So many repetitions without a sign of life are worth a word, whatever the limit is.
 constexpr std::uint32_t kManyRepetitions = 3;
 
+// No sender waits longer before it sends again.
+constexpr wire::Duration kLongestTimeout = std::chrono::seconds(10);
+
 // Packets before the first one seen that are taken for late, not for old.
 constexpr std::int32_t kLateDistance = 1024;
 
@@ -99,7 +102,9 @@ bool RequestSequence::restarts(const Observation& o) const {
     // From the first PSN on again, although everything up to the last one was acknowledged.
     if (psn != n_.origin || n_.next == psn + packet->psn_count) return false;
     const bool all_done = !reliable_ || (n_.acknowledged && n_.unacknowledged == n_.next);
-    return all_done && !is_duplicate(o, *packet);
+    const bool long_ago = !within(n_.last_request, o.frame.time, kLongestTimeout);
+    // The same packet may be a repetition, whose acknowledgement was lost behind the capture.
+    return all_done && (long_ago || !is_same(o, *packet));
   }
   const std::int32_t distance = psn.since(n_.next);
   if (n_.read_extent_open && distance < 0 && psn.after(n_.open_read)) return false;
@@ -131,16 +136,27 @@ void RequestSequence::place_spoilt(Observation& o) {
   const Psn psn = o.psn();
   if (!n_.begun) begin(psn);
   settle_read_by_next(o);
-  if (psn.before(n_.next) || psn.since(n_.next) > kRestartDistance) return;
+  if (psn.after(n_.next) && psn.since(n_.next) > kRestartDistance) return;
   const std::uint32_t count = psn_count(o);
-  if (psn.after(n_.next)) find_gap(o, n_.next);
-  remember(o, count).spoilt = true;
-  n_.highest = psn;
-  n_.move_next(psn + count);
-  n_.cursor = n_.next;
+  if (!psn.before(n_.next)) {
+    if (psn.after(n_.next)) find_gap(o, n_.next);
+    remember(o, count).spoilt = true;
+    n_.highest = psn;
+    n_.move_next(psn + count);
+    n_.cursor = n_.next;
+  }
+  if (psn != n_.spoilt_end) n_.spoilt_begin = psn;
+  n_.spoilt_end = psn + count;
+  n_.spoilt_time = o.frame.time;
 }
 
+// What stands in the capture with a wrong ICRC is not missing there.
 void RequestSequence::find_gap(Observation& o, Psn expected) {
+  const bool spoilt = !expected.before(n_.spoilt_begin) && expected.before(n_.spoilt_end);
+  if (spoilt && within(n_.spoilt_time, o.frame.time, kReaction)) {
+    expected = o.psn().before(n_.spoilt_end) ? o.psn() : n_.spoilt_end;
+  }
+  if (expected == o.psn()) return;
   const auto missing = static_cast<std::uint64_t>(o.psn().since(expected));
   o.find(FindingKind::psn_gap, 0, expected.value(), missing);
   n_.gap_frame = o.frame.number;
@@ -156,7 +172,7 @@ std::uint32_t RequestSequence::psn_count(const Observation& o) const {
 
 // The next request tells where the READ before it ends, and so perhaps the path MTU.
 void RequestSequence::settle_read_by_next(Observation& o) {
-  if (!n_.read_extent_open || !o.psn().after(n_.open_read)) return;
+  if (!n_.read_extent_open || !o.psn().after(n_.open_read) || resumed(o) != nullptr) return;
   const auto distance = static_cast<std::uint32_t>(o.psn().since(n_.open_read));
   const std::uint32_t least = psns_of_read(n_.open_read_length, kLargestMtu);
   const std::uint32_t most = psns_of_read(n_.open_read_length, kSmallestMtu);
@@ -168,7 +184,10 @@ void RequestSequence::settle_read_by_next(Observation& o) {
     ++fitting;
     mtu = m;
   }
-  if (fitting == 1) o.stream.path_mtu = mtu;
+  if (fitting == 1) {
+    o.stream.path_mtu = mtu;
+    o.stream.path_mtu_inferred = true;
+  }
   settle_read(n_, std::min(distance, most), o.ledger);
 }
 
@@ -211,6 +230,9 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
     if (doubled) ++o.sender().duplicates;
     return place;
   }
+  if (o.psn() + packet.psn_count == n_.cursor && is_duplicate(o, packet)) {
+    return doubled(o, packet);  // right behind the first, whatever was asked for
+  }
   Cause* cause = find_cause(o, true);
   // Asked for by name, it begins a go-back of its own, even inside another one.
   const bool named = cause != nullptr && cause->psn == o.psn() && o.psn().before(n_.cursor);
@@ -224,10 +246,7 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
     cause->pending = false;
     begin_run(o, *cause, packet.psn_count);
   } else if (is_duplicate(o, packet)) {
-    o.find(FindingKind::duplicate, o.record.original);
-    ++o.sender().duplicates;
-    packet.last_record = o.index;
-    return place;
+    return doubled(o, packet);
   } else {
     begin_run(o, implied_by_response(o, o.psn()), packet.psn_count);
   }
@@ -236,6 +255,13 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
   packet.last_record = o.index;
   packet.checksum = o.frame.checksum;
   return place;
+}
+
+RequestSequence::Place RequestSequence::doubled(Observation& o, SentPacket& packet) {
+  o.find(FindingKind::duplicate, o.ledger.frame_of(packet.last_record));
+  ++o.sender().duplicates;
+  packet.last_record = o.index;
+  return {&packet, false, false};
 }
 
 // A packet that was not seen before, but others with higher PSNs were.
@@ -291,9 +317,9 @@ RequestSequence::Place RequestSequence::resume_read(Observation& o, ReadRequest&
   o.record.original = o.ledger.frame_of(packet->record);
   if (Cause* cause = find_cause(o, true)) {
     cause->pending = false;
-    begin_run(o, *cause, rest);
+    begin_run(o, *cause, rest, true);
   } else {
-    begin_run(o, implied_by_response(o, o.psn()), rest);
+    begin_run(o, implied_by_response(o, o.psn()), rest, true);
   }
   packet->run = n_.run.id;
   say_why(o, *packet, true);
@@ -336,14 +362,25 @@ bool RequestSequence::is_duplicate(const Observation& o, const SentPacket& packe
 
 // --- why a sender goes back ---
 
+// Whether no packet from one PSN up to another was seen; only a few are looked at.
+bool RequestSequence::is_all_missing(Psn from, Psn to) const {
+  constexpr std::int32_t kMost = 8;
+  if (to.since(from) > kMost) return false;
+  for (; from != to; ++from) {
+    const SentPacket* packet = n_.sent.find(from);
+    if (packet != nullptr && !packet->spoilt) return false;
+  }
+  return true;
+}
+
 // The newest cause that covers this packet. A packet that was not seen before may be just late, so
-// that only the one asked for counts.
+// that only the one asked for counts, or, should that have been lost once more, the next one.
 Cause* RequestSequence::find_cause(const Observation& o, bool seen) const {
   const Psn psn = o.psn();
   Cause* newest = nullptr;
   const auto consider = [&](Cause& cause) {
     if (!cause.pending || psn.before(cause.psn) || !psn.before(cause.end)) return;
-    if (!seen && psn != cause.psn) return;
+    if (!seen && !is_all_missing(cause.psn, psn)) return;
     if (!within(cause.time, o.frame.time, 2 * cause.wait + kReaction)) return;
     if (newest == nullptr || cause.frame > newest->frame) newest = &cause;
   };
@@ -383,7 +420,8 @@ bool RequestSequence::is_in_run(const Observation& o, const SentPacket* packet) 
   return !psn.before(n_.cursor) || recent;
 }
 
-void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_t count) {
+void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_t count,
+                                bool resumes) {
   n_.run.id = ++n_.runs;
   n_.run.start = o.psn();
   n_.run.cause = cause;
@@ -392,7 +430,7 @@ void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_
   const bool timeout = cause.kind == FindingKind::retransmission_timeout;
   const Psn from = timeout ? n_.unacknowledged : cause.psn;
   n_.run.oldest = o.psn().before(from) ? o.psn() : from;
-  if (o.psn().after(from) && (cause.frame != 0 || (timeout && n_.acknowledged))) {
+  if (!resumes && o.psn().after(from) && (cause.frame != 0 || (timeout && n_.acknowledged))) {
     find_gap(o, from);
   }
   n_.cursor = o.psn() + count;
@@ -411,7 +449,9 @@ void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_
 
 void RequestSequence::follow_run(Observation& o, std::uint32_t count) {
   const Psn psn = o.psn();
-  if (psn.after(n_.cursor)) find_gap(o, n_.cursor);
+  // What was acknowledged in the meantime need not be sent again.
+  const Psn expected = n_.unacknowledged.after(n_.cursor) ? n_.unacknowledged : n_.cursor;
+  if (psn.after(expected)) find_gap(o, expected);
   if (!psn.before(n_.cursor)) n_.cursor = psn + count;
   n_.run.last_time = o.frame.time;
 }
@@ -447,7 +487,10 @@ void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
   }
   if (packet.record == o.index) return;  // the ones before it are not in the capture
   const std::uint32_t original = o.ledger.frame_of(packet.record);
-  if (n_.retries_in_row >= kManyRepetitions && n_.last_response_frame < original) {
+  // Where the capture shows no answers at all, a sender that went on from its first packet had
+  // some.
+  const bool silent = n_.last_response_frame != 0 || o.psn() == n_.origin;
+  if (silent && n_.retries_in_row >= kManyRepetitions && n_.last_response_frame < original) {
     o.find(FindingKind::unanswered, original, n_.retries_in_row);
   }
 }

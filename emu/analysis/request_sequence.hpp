@@ -38,15 +38,17 @@ class RequestSequence {
   void settle_read_by_next(Observation& o);
   Place advance(Observation& o, std::uint32_t count);
   Place go_back(Observation& o, SentPacket& packet);
+  Place doubled(Observation& o, SentPacket& packet);
   Place fill(Observation& o, SentPacket* spoilt, std::uint32_t count);
   ReadRequest* resumed(const Observation& o) const;
   Place resume_read(Observation& o, ReadRequest& read);
   bool is_same(const Observation& o, const SentPacket& packet) const;
   bool is_duplicate(const Observation& o, const SentPacket& packet) const;
+  bool is_all_missing(wire::Psn from, wire::Psn to) const;
   Cause* find_cause(const Observation& o, bool seen) const;
   Cause implied_by_response(const Observation& o, wire::Psn psn) const;
   bool is_in_run(const Observation& o, const SentPacket* packet) const;
-  void begin_run(Observation& o, const Cause& cause, std::uint32_t count);
+  void begin_run(Observation& o, const Cause& cause, std::uint32_t count, bool resumes = false);
   void follow_run(Observation& o, std::uint32_t count);
   void say_why(Observation& o, SentPacket& packet, bool captured);
   void check_retries(Observation& o, const SentPacket& packet);

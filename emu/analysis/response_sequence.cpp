@@ -37,13 +37,38 @@ std::uint64_t as_count(std::int32_t n) {
 }  // namespace
 
 void ResponseSequence::on_response(Observation& o) {
-  if (o.operation() == Operation::acknowledge) {
+  if (is_duplicate(o)) {
+    on_duplicate(o);
+  } else if (o.operation() == Operation::acknowledge) {
     on_acknowledge(o);
   } else {
     on_data(o);
   }
   n_.last_response = o.frame.time;
   n_.last_response_frame = o.frame.number;
+  n_.last_response_psn = o.psn();
+  n_.last_response_checksum = o.frame.checksum;
+}
+
+// The same bits right behind the first ones: doubled by the network. A receiver that repeats an
+// answer makes a new packet; without a checksum nothing tells.
+bool ResponseSequence::is_duplicate(const Observation& o) const {
+  return o.frame.checksum != 0 && o.frame.checksum == n_.last_response_checksum &&
+         o.psn() == n_.last_response_psn && n_.last_response_frame != 0 &&
+         o.frame.time - n_.last_response < kDuplicateWindow;
+}
+
+void ResponseSequence::on_duplicate(Observation& o) {
+  o.find(FindingKind::duplicate, n_.last_response_frame);
+  ++o.sender().duplicates;
+  o.record.original = n_.last_response_frame;
+  o.record.repeats_payload = o.frame.payload_size != 0;
+  const ReadRequest* read = find_read(n_, o.psn());
+  link(o, read == nullptr ? o.psn() : read->first);
+  if (read != nullptr && o.record.repeats_payload) {
+    o.record.message_offset =
+        static_cast<std::uint32_t>(o.psn().since(read->first)) * o.stream.path_mtu;
+  }
 }
 
 // Among the PSNs that the capture shows; what came before it answers something not captured.
@@ -85,14 +110,7 @@ void ResponseSequence::on_ack(Observation& o) {
       n_.credits.on_acknowledge(o.frame.headers.aeth, n_.outstanding.empty());
       return;
     }
-    const SentPacket* packet = n_.sent.find(psn);
-    if (packet != nullptr || psn == n_.last_ack) {
-      const std::uint32_t first =
-          packet == nullptr ? 0 : o.ledger.records[packet->record].answered_in;
-      o.find(FindingKind::duplicate_ack, first);
-    } else {
-      o.find(FindingKind::ghost);
-    }
+    on_old_ack(o);
     return;
   }
   n_.last_ack = psn;
@@ -100,6 +118,20 @@ void ResponseSequence::on_ack(Observation& o) {
   miss_reads(o, psn + 1);
   check_msn(o, 0);
   n_.credits.on_acknowledge(o.frame.headers.aeth, n_.outstanding.empty());
+}
+
+// A receiver acknowledges a packet it has had already with the newest PSN it has, which may be
+// inside a READ.
+void ResponseSequence::on_old_ack(Observation& o) {
+  const Psn psn = o.psn();
+  const SentPacket* packet = n_.sent.find(psn);
+  if (psn + 1 == n_.unacknowledged || psn == n_.last_ack) {
+    o.find(FindingKind::duplicate_ack, n_.acknowledging_frame);
+  } else if (packet != nullptr) {
+    o.find(FindingKind::duplicate_ack, o.ledger.records[packet->record].answered_in);
+  } else {
+    o.find(FindingKind::ghost);
+  }
 }
 
 void ResponseSequence::on_nak(Observation& o) {
@@ -145,22 +177,30 @@ SentPacket* ResponseSequence::refused(Psn psn) {
   return n_.outstanding.empty() ? nullptr : n_.sent.find(n_.outstanding.front().psn);
 }
 
-void ResponseSequence::on_sequence_nak(Observation& o) {
-  const Psn psn = o.psn();
-  ++o.sender().sequence_naks;
-  std::uint32_t shown_by = 0;
+// The packet that showed the receiver that `psn` is missing. It came after the one before `psn`.
+std::uint32_t ResponseSequence::shower_of_gap(const Observation& o, Psn psn) const {
+  const SentPacket* before = n_.sent.find(psn - 1);
+  const std::uint32_t since = before == nullptr ? 0 : o.ledger.frame_of(before->last_record);
   for (std::uint32_t i = 0; i < NumberSpace::kShownGaps; ++i) {
     const ShownGap& gap =
         n_.shown_gaps[(n_.newest_gap + NumberSpace::kShownGaps - i) % NumberSpace::kShownGaps];
-    if (gap.frame == 0 || gap.expected != psn) continue;
-    shown_by = gap.frame;
-    break;
+    if (gap.frame > since && gap.expected == psn) return gap.frame;
   }
-  // Lost behind the capture: then it was the packet after it that showed the gap.
-  if (const SentPacket* lost = n_.sent.find(psn); shown_by == 0 && lost != nullptr) {
-    const SentPacket* after = n_.sent.find(psn + lost->psn_count);
-    if (after != nullptr) shown_by = o.ledger.frame_of(after->last_record);
+  // Lost behind the capture: then it was one of those right behind it.
+  constexpr int kMost = 8;
+  const SentPacket* packet = n_.sent.find(psn);
+  for (int i = 0; packet != nullptr && i < kMost; ++i) {
+    packet = n_.sent.find(packet->psn + packet->psn_count);
+    const std::uint32_t frame = packet == nullptr ? 0 : o.ledger.frame_of(packet->last_record);
+    if (frame > since) return frame;
   }
+  return 0;
+}
+
+void ResponseSequence::on_sequence_nak(Observation& o) {
+  const Psn psn = o.psn();
+  ++o.sender().sequence_naks;
+  const std::uint32_t shown_by = shower_of_gap(o, psn);
   o.find(FindingKind::nak_psn_sequence, shown_by, psn.value());
   if (!n_.begun || psn.after(n_.next)) return;
   o.record.answers = shown_by;
@@ -231,6 +271,7 @@ void ResponseSequence::progress(Observation& o, Psn end) {
     }
   }
   n_.unacknowledged = end;
+  n_.acknowledging_frame = o.frame.number;
   if (end.after(n_.receiver_expects)) {
     n_.receiver_expects = end;
     n_.receiver_sees_gap = false;
@@ -271,10 +312,14 @@ void ResponseSequence::miss_reads(Observation& o, Psn end) {
     ReadRequest& read = n_.reads[n_.read_front - n_.reads_dropped];
     if (read.end().after(end)) return;
     ++n_.read_front;
-    if (read.finished || read.missed || n_.responses.empty()) continue;
+    if (read.finished || read.missed) continue;
     read.missed = true;
-    o.find(FindingKind::read_response_missing, 0, read.next_response.value(),
-           as_count(read.end().since(read.next_response)));
+    // Where the capture shows no such response at all, they may travel past it.
+    if (read.next_response != read.end() && !n_.responses.empty()) {
+      o.find(FindingKind::read_response_missing, 0, read.next_response.value(),
+             as_count(read.end().since(read.next_response)));
+    }
+    if (n_.implied.pending && n_.implied.frame == o.frame.number) continue;
     n_.implied.kind = FindingKind::retransmission_implied;
     n_.implied.frame = o.frame.number;
     n_.implied.time = o.frame.time;
@@ -288,6 +333,9 @@ void ResponseSequence::miss_reads(Observation& o, Psn end) {
 // some count it when they begin to answer it, others when they have: it may be one off there.
 void ResponseSequence::check_msn(Observation& o, std::uint32_t slack) {
   const std::uint32_t msn = o.frame.headers.aeth.msn;
+  // What answers a repetition tells the MSN of now, although the request may be of long ago.
+  const SentPacket* packet = n_.sent.find(o.psn());
+  if (packet != nullptr && packet->repetitions != 0) return;
   if (n_.msn_known) {
     const std::uint32_t expected = (n_.msn_base + n_.completed) & 0xffffff;
     if (((msn - expected + slack) & 0xffffff) <= 2 * slack) return;
@@ -305,7 +353,10 @@ void ResponseSequence::learn_mtu(Observation& o) {
   if (position == Position::first || position == Position::middle) {
     const std::uint32_t size = o.frame.payload_size;
     if (size < 256 || size > 4096 || (size & (size - 1)) != 0) return;
-    if (o.stream.path_mtu == 0) o.stream.path_mtu = size;
+    if (o.stream.path_mtu == 0 || o.stream.path_mtu_inferred) {
+      o.stream.path_mtu = size;
+      o.stream.path_mtu_inferred = false;
+    }
     if (n_.read_extent_open) settle_read(n_, psns_of_read(n_.open_read_length, size), o.ledger);
   } else if (n_.read_extent_open && !o.psn().before(n_.open_read) && o.psn().before(n_.next)) {
     settle_read(n_, static_cast<std::uint32_t>(o.psn().since(n_.open_read)) + 1, o.ledger);
@@ -350,6 +401,7 @@ void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenR
 
 void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uint64_t number) {
   const Psn psn = o.psn();
+  if (psn == n_.implied.psn) n_.implied.pending = false;
   check_order(o, read, number);
   const bool new_ground = !psn.before(n_.unacknowledged);
   if (new_ground) {
@@ -442,8 +494,8 @@ void ResponseSequence::on_spoilt(Observation& o) {
   const Psn psn = o.psn();
   if (o.operation() == Operation::acknowledge || !is_known(psn)) return;
   ReadRequest* read = find_read(n_, psn);
-  if (read == nullptr || psn != read->next_response) return;
-  read->next_response = psn + 1;
+  if (read == nullptr || n_.responses.find(psn) != nullptr) return;
+  if (psn == read->next_response) read->next_response = psn + 1;
   n_.implied.kind = FindingKind::retransmission_implied;
   n_.implied.frame = o.frame.number;
   n_.implied.time = o.frame.time;

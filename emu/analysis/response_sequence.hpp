@@ -18,10 +18,14 @@ class ResponseSequence {
   void on_spoilt(Observation& o);
 
  private:
+  bool is_duplicate(const Observation& o) const;
+  void on_duplicate(Observation& o);
   void on_acknowledge(Observation& o);
   void on_ack(Observation& o);
+  void on_old_ack(Observation& o);
   void on_nak(Observation& o);
   void on_sequence_nak(Observation& o);
+  std::uint32_t shower_of_gap(const Observation& o, wire::Psn psn) const;
   void on_rnr_nak(Observation& o);
   void on_data(Observation& o);
   void learn_mtu(Observation& o);

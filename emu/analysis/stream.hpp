@@ -59,6 +59,7 @@ struct Stream {
   PairedBy paired_by = PairedBy::nothing;
   bool broken = false;              // a NAK or exhausted retries ended it
   std::uint32_t path_mtu = 0;       // bytes, from FIRST and MIDDLE packets or CM; 0: not known
+  bool path_mtu_inferred = false;   // only from the PSNs that a READ takes
   std::array<StreamSide, 2> sides;  // [0] sent the first packet seen
   std::uint32_t first_frame = 0;
   std::uint32_t last_frame = 0;

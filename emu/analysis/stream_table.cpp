@@ -27,6 +27,9 @@ std::uint32_t port_key(std::uint16_t port) {
 }
 constexpr std::uint32_t kAnyPort = 0;
 
+// So many packets before the first one seen may have been lost on the way to the capture.
+constexpr std::uint32_t kLostAtFirst = 1024;
+
 }  // namespace
 
 StreamTable::StreamTable(const AnalyzerOptions& options) {
@@ -75,8 +78,7 @@ std::uint32_t StreamTable::find_direction(const IndexMap::Key& key) const {
 std::uint32_t StreamTable::direction_of(const Frame& frame) {
   const std::uint32_t index = find_or_make(frame);
   Direction& d = directions_[index];
-  if (frame.opcode->is_response() && frame.icrc != IcrcVerdict::bad)
-    pair_by_answer(index, frame.headers.bth.psn);
+  if (frame.opcode->is_response()) pair_by_answer(index, frame);
   if (d.stream == kNone) {
     make_stream(d, frame);
     if (d.peer != kNone) join(index, d.peer);
@@ -283,9 +285,13 @@ bool StreamTable::may_pair(const Direction& d) const {
   return d.open || d.paired_by == PairedBy::guess;
 }
 
-bool StreamTable::fits(const Direction& d, wire::Psn psn) const {
+// A NAK names a packet that is missing, perhaps the first ones.
+bool StreamTable::fits(const Direction& d, const Frame& answer) const {
   const NumberSpace& n = d.requests;
-  return n.begun && !psn.before(n.base) && psn.before(n.next);
+  const wire::Psn psn = answer.headers.bth.psn;
+  const bool nak = answer.opcode->has(wire::kAeth) && answer.headers.aeth.syndrome.is_nak();
+  const wire::Psn from = nak ? n.base - kLostAtFirst : n.base;
+  return n.begun && !psn.before(from) && psn.before(n.next);
 }
 
 StreamTable::Awaited& StreamTable::awaited(const IndexMap::Key& key) {
@@ -309,10 +315,11 @@ void StreamTable::await_answer(std::uint32_t index, wire::Psn psn) {
   }
 }
 
-void StreamTable::pair_by_answer(std::uint32_t index, wire::Psn psn) {
+void StreamTable::pair_by_answer(std::uint32_t index, const Frame& answer) {
+  const wire::Psn psn = answer.headers.bth.psn;
   Direction& d = directions_[index];
   if (!may_pair(d)) return;
-  if (d.peer != kNone && fits(directions_[d.peer], psn)) {  // the guess was right
+  if (d.peer != kNone && fits(directions_[d.peer], answer)) {  // the guess was right
     d.paired_by = directions_[d.peer].paired_by = PairedBy::answer;
     streams_[d.stream].paired_by = PairedBy::answer;
     return;
@@ -327,9 +334,12 @@ void StreamTable::pair_by_answer(std::uint32_t index, wire::Psn psn) {
     return;
   }
   if (d.peer != kNone) return;
-  const std::uint32_t other = only_open(d.destination, d.source, d.service, kAnyPort);
-  if (other == kNone || other == index) return;
-  if (fits(directions_[other], psn)) pair(other, index, PairedBy::answer);
+  for (std::uint32_t port : {port_key(d.udp_source_port), kAnyPort}) {
+    const std::uint32_t other = only_open(d.destination, d.source, d.service, port);
+    if (other == kNone || other == index || !fits(directions_[other], answer)) continue;
+    pair(other, index, PairedBy::answer);
+    return;
+  }
 }
 
 // --- what CM and the user say ---

@@ -84,7 +84,7 @@ class StreamTable {
   void pair_datagrams(std::uint32_t direction);
   void pair_by_guess(std::uint32_t direction, const Frame& frame);
   // A response came in a direction without a peer, or with a guessed one: look for what it answers.
-  void pair_by_answer(std::uint32_t direction, wire::Psn psn);
+  void pair_by_answer(std::uint32_t direction, const Frame& answer);
   void pair(std::uint32_t a, std::uint32_t b, PairedBy how);
   void join(std::uint32_t stays, std::uint32_t joins);
   void part(std::uint32_t direction);
@@ -93,7 +93,7 @@ class StreamTable {
                           std::uint32_t port_key) const;
   Awaited& awaited(const IndexMap::Key& key);
   bool may_pair(const Direction& d) const;
-  bool fits(const Direction& d, wire::Psn psn) const;
+  bool fits(const Direction& d, const Frame& answer) const;
 
   PagedArray<Stream, 5> streams_;
   PagedArray<Direction, 4> directions_;

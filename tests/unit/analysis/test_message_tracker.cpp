@@ -110,7 +110,10 @@ TEST_CASE("a capture that begins inside a message", "[messages]") {
   CHECK_FALSE(talk.message(last).whole);
   talk.ack(6, 1);
   CHECK(talk.message(last).state == MessageState::abandoned);
-  CHECK(talk.message(talk.send(7)).state == MessageState::open);
+  CHECK(talk.message(last).number == 0);
+  const Said next = talk.send(7);
+  CHECK(talk.message(next).state == MessageState::open);
+  CHECK(talk.message(next).number == 1);
 }
 
 TEST_CASE("the beginning turns up late: what was seen counts then", "[messages]") {

@@ -208,6 +208,59 @@ TEST_CASE("a go-back whose first packet was lost on the way to the capture",
   CHECK(said.findings.at(1).kind == retransmission_nak);
 }
 
+TEST_CASE("a go-back leaves out what was acknowledged in the meantime", "[requests][go-back]") {
+  CapturedTalk talk;
+  for (std::uint32_t psn = 1; psn <= 5; ++psn) talk.send(psn);
+  talk.wait(70ms).send(1);
+  talk.send(2);
+  talk.ack(3, 3);
+  CHECK(talk.send(4).only().kind == retransmission_timeout);
+}
+
+TEST_CASE("a go-back whose beginning is lost twice on the way to the capture",
+          "[requests][go-back]") {
+  CapturedTalk talk;
+  for (std::uint32_t psn : {1u, 4u, 5u}) talk.send(psn);
+  talk.nak(2, 1);
+  const Said said = talk.send(3);
+  INFO(said.text());
+  CHECK(said.has(retransmission_nak));
+  CHECK(said.has(psn_gap));
+  CHECK_FALSE(said.has(out_of_order));
+}
+
+TEST_CASE("spoilt packets leave no gap in a go-back", "[requests][go-back][icrc]") {
+  CapturedTalk talk;
+  for (std::uint32_t psn = 1; psn <= 6; ++psn) talk.send(psn);
+  talk.nak(2, 1);
+  talk.send(2);
+  const auto bad = [](Frame& f) { f.icrc = IcrcVerdict::bad; };
+  CHECK(talk.send(3, 64, bad).only().kind == bad_icrc);
+  CHECK(talk.send(4, 64, bad).only().kind == bad_icrc);
+  CHECK(talk.send(5).only().kind == retransmission_nak);
+}
+
+TEST_CASE("the first packet lost on the way to the capture", "[requests][go-back]") {
+  CapturedTalk talk;
+  talk.send(3);
+  talk.send(4);
+  const Said nak = talk.nak(1, 0);
+  CHECK(nak.record.stream == 0);
+  CHECK(nak.only().kind == nak_psn_sequence);
+  CHECK(talk.send(1).only().kind == retransmission_nak);
+  CHECK(talk.send(2).only().kind == retransmission_nak);
+  CHECK(talk.send(3).only().kind == retransmission_nak);
+}
+
+TEST_CASE("a READ asked again does not tell the extent of itself", "[requests][read]") {
+  CapturedTalk talk;
+  talk.read(10, 4096);
+  talk.read(12, 4096 - 512, 0x1200);
+  CHECK(talk.stream().path_mtu == 0);
+  CHECK(talk.send(26).nothing());
+  CHECK(talk.stream().path_mtu == 256);
+}
+
 TEST_CASE("new packets behind a go-back are no repetitions", "[requests][go-back]") {
   CapturedTalk talk;
   talk.send(1);

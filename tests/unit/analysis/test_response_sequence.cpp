@@ -57,6 +57,13 @@ TEST_CASE("responses to nothing", "[responses][ghost]") {
   SECTION("an atomic result for a SEND") {
     CHECK(talk.atomic_ack(1, 1, 5).only().kind == ghost);
   }
+  SECTION("near miss: a repetition is acknowledged with the newest PSN, inside a READ") {
+    talk.write(2, 2);
+    talk.read(4, 512);
+    CHECK(talk.answer(Opcode::rc_read_response_first, 4, 256, 3).nothing());
+    CHECK(talk.answer(Opcode::rc_read_response_last, 5, 256, 3).nothing());
+    CHECK(talk.ack(5, 3).only().kind == duplicate_ack);
+  }
   SECTION("an ACK of a PSN inside a READ long past") {
     talk.write(2, 2);
     talk.read(4, 1024);
@@ -161,6 +168,48 @@ TEST_CASE("answers alone, without the requests, are told but not judged",
   CHECK(talk.nak(7, 1).only() == Finding{nak_psn_sequence, 0, 7, 0});
   CHECK(talk.ack(7, 1, Syndrome::rnr_nak(1)).only() == Finding{rnr_nak, 0, 10'000, 1});
   CHECK(talk.nak(8, 1, wire::NakCode::remote_access_error).only().related == 0);
+}
+
+TEST_CASE("an answer doubled by the network", "[responses]") {
+  CapturedTalk talk;
+  talk.send(1);
+  talk.send(2);
+  SECTION("an ACK") {
+    talk.ack(1, 1);
+    CHECK(talk.doubled().only() == Finding{duplicate, 3, 0, 0});
+  }
+  SECTION("a NAK is counted once") {
+    talk.nak(1, 0);
+    CHECK(talk.doubled().only() == Finding{duplicate, 3, 0, 0});
+    CHECK(talk.stream().sides[1].sequence_naks == 1);
+  }
+  SECTION("near miss: the same ACK once more is another packet") {
+    talk.ack(1, 1);
+    CHECK(talk.ack(1, 1).only().kind == duplicate_ack);
+  }
+}
+
+TEST_CASE("what answers a repetition tells the MSN of now", "[responses][msn]") {
+  CapturedTalk talk;
+  talk.send(1);
+  talk.ack(1, 1);
+  talk.fetch_add(2);
+  talk.send(3);
+  talk.wait(70ms).fetch_add(2);
+  talk.send(3);
+  CHECK(talk.atomic_ack(2, 3, 7).nothing());  // both were executed before
+  CHECK(talk.ack(3, 3).nothing());
+  talk.send(4);
+  CHECK(talk.ack(4, 4).nothing());
+}
+
+TEST_CASE("a sequence NAK of a packet that was sent again names what came after it",
+          "[responses][nak]") {
+  CapturedTalk talk;
+  for (std::uint32_t psn : {1u, 3u, 4u}) talk.send(psn);
+  CHECK(talk.nak(2, 1).only().related == 2);
+  for (std::uint32_t psn : {2u, 3u, 4u}) talk.send(psn);
+  CHECK(talk.nak(3, 2).only().related == 7);  // lost behind the capture
 }
 
 // --- READ ---

@@ -211,7 +211,18 @@ TEST_CASE("a message far off begins another connection", "[streams][restart]") {
   SECTION("from the same first PSN again, when all was done") {
     talk.send(2);
     talk.ack(2, 2);
-    CHECK(talk.send(1).only().kind == connection_restarted);
+    CHECK(talk.send(1, 20).only().kind == connection_restarted);
+  }
+  SECTION("from the same first PSN with the same packet, after a long time") {
+    talk.send(2);
+    talk.ack(2, 2);
+    CHECK(talk.wait(11s).send(1).only().kind == connection_restarted);
+  }
+  SECTION("near miss: all from the first PSN again, as the ACK was lost behind the capture") {
+    talk.send(2);
+    talk.ack(2, 2);
+    CHECK(talk.wait(70ms).send(1).only().kind == retransmission_timeout);
+    CHECK(talk.send(2).only().kind == retransmission_timeout);
   }
   SECTION("near miss: from the first PSN again as its ACK was lost") {
     talk.send(2);
