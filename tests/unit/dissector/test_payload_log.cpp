@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-or-later
+// SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
