@@ -94,8 +94,7 @@ void dissect_packet(const Packet& packet, packet_info* pinfo, proto_tree* tree) 
   }
   dissect_infiniband(packet, pinfo, tree);
   if (record != nullptr) dissect_message(packet, *record, pinfo, own, tree);
-  finish_columns(packet, pinfo);
-  if (record != nullptr) prepend_findings(pinfo, *record);
+  finish_columns(packet, record, pinfo);
   show_cut_short(packet, pinfo, tree);
   tell_taps(pinfo, packet, icrc, record);
 }

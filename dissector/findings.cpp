@@ -73,16 +73,6 @@ void add_findings(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo,
   }
 }
 
-void prepend_findings(packet_info* pinfo, const analysis::PacketRecord& record) {
-  if (record.finding_count == 0 || analyzer() == nullptr) return;
-  const auto findings = analyzer()->findings(record);
-  for (auto finding = findings.rbegin(); finding != findings.rend(); ++finding) {
-    const analysis::FindingInfo& info = analysis::info(finding->kind);
-    if (info.severity == analysis::Severity::chat) continue;
-    col_prepend_fstr(pinfo->cinfo, COL_INFO, "[%s] ", info.title.data());
-  }
-}
-
 void register_findings(expert_module* experts) {
   static std::vector<ei_register_info> rows;
   for (const analysis::FindingInfo& info : analysis::all_findings()) {

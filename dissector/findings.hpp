@@ -11,9 +11,6 @@ namespace softrnic::dissector {
 void add_findings(proto_tree* tree, tvbuff_t* tvb, packet_info* pinfo,
                   const analysis::PacketRecord& record);
 
-// "[PSN gap] " for each finding that is more than chat, in front of the Info column's words.
-void prepend_findings(packet_info* pinfo, const analysis::PacketRecord& record);
-
 void register_findings(expert_module* experts);
 
 }  // namespace softrnic::dissector

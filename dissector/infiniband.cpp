@@ -145,13 +145,6 @@ bool understands(const Packet& packet) {
          (packet.defect != Defect::headers_too_long && packet.defect != Defect::too_short);
 }
 
-// Without a tree it is worth its time only where an upper layer may keep state or fill columns.
-// READ requests carry no payload, but RPC-over-RDMA remembers them.
-bool has_something_to_say(const Packet& packet) {
-  return packet.opcode == nullptr || packet.payload_size != 0 ||
-         packet.opcode->operation == wire::Operation::read_request;
-}
-
 // What the built-in changes in a packet's description when it learns a connection from CM: it
 // leaves LIDs behind as addresses.
 struct SavedAddresses {
@@ -182,6 +175,22 @@ bool too_short_for_rpcrdma(const Packet& packet) {
 bool is_part_of_send(const Packet& packet) {
   return packet.opcode != nullptr && packet.opcode->operation == wire::Operation::send &&
          packet.opcode->position != wire::Position::only && reassembles_messages();
+}
+
+// What the user chose by `Decode As` for payload of InfiniBand.
+bool payload_has_dissector() {
+  static dissector_table_t table = find_dissector_table("infiniband");
+  return table != nullptr && dissector_get_payload_handle(table) != nullptr;
+}
+
+// Without a tree the built-in is worth its time only where an upper layer may keep state or fill
+// columns. READ requests carry no payload, but RPC-over-RDMA remembers them.
+bool has_something_to_say(const Packet& packet) {
+  if (packet.opcode == nullptr || packet.opcode->operation == wire::Operation::read_request) {
+    return true;
+  }
+  if (packet.payload_size == 0) return false;
+  return !is_part_of_send(packet) || payload_has_dissector();
 }
 
 // An exception of an upper layer ends that layer and not the analysis; one that says the capture

@@ -1,31 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dissector/info_column.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
+#include "dissector/analysis.hpp"
 #include "wire/aeth.hpp"
 
 namespace softrnic::dissector {
 namespace {
 
-// A line that is built without allocating and cut at its end.
+// A line that is built without allocating or formatting at large, and cut at its end: it is written
+// for every packet of a list.
 class Line {
  public:
-  template <class... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    const auto done = fmt::format_to_n(text_.data() + size_, text_.size() - 1 - size_, format,
-                                       std::forward<Args>(args)...);
-    size_ = static_cast<std::size_t>(done.out - text_.data());
+  void add(std::string_view words) {
+    const std::size_t size = std::min(words.size(), room());
+    std::memcpy(text_.data() + size_, words.data(), size);
+    size_ += size;
   }
+  void add_decimal(std::string_view label, std::uint64_t value) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+    add(label);
+    add(std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+  }
+  // At least `width` digits, behind "0x".
+  void add_hexadecimal(std::string_view label, std::uint64_t value, std::size_t width = 1) {
+    std::array<char, 16> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
+    const auto size = static_cast<std::size_t>(end - digits.data());
+    add(label);
+    add("0x");
+    if (size < width) add(std::string_view("000000000000000", width - size));
+    add(std::string_view(digits.data(), size));
+  }
+  bool empty() const { return size_ == 0; }
   const char* text() {
     text_[size_] = '\0';
     return text_.data();
   }
 
  private:
+  std::size_t room() const { return text_.size() - 1 - size_; }
+
   std::array<char, 512> text_;
   std::size_t size_ = 0;
 };
@@ -34,51 +55,67 @@ const char* protocol_name(const Packet& packet) {
   return packet.version == wire::RoceVersion::v1 ? "RoCEv1" : "RoCEv2";
 }
 
+// RNR timers are whole multiples of 10 us: "20.48".
+void add_milliseconds(Line& line, wire::Duration duration) {
+  const auto hundredths = static_cast<std::uint64_t>(duration.count() / 10'000);
+  line.add_decimal("", hundredths / 100);
+  line.add_decimal(".", hundredths / 10 % 10);
+  line.add_decimal("", hundredths % 10);
+}
+
 void add_syndrome(Line& line, wire::Service service, wire::Syndrome syndrome) {
-  line.add("{} ", wire::to_string(service));
+  line.add(wire::to_string(service));
   if (syndrome.is_rnr_nak()) {
-    const double ms = static_cast<double>(wire::rnr_timer(syndrome.value()).count()) / 1e6;
-    line.add("RNR NAK {:.2f} ms", ms);
+    line.add(" RNR NAK ");
+    add_milliseconds(line, wire::rnr_timer(syndrome.value()));
+    line.add(" ms");
   } else if (syndrome.is_nak()) {
-    line.add("NAK {}", wire::to_string(static_cast<wire::NakCode>(syndrome.value())));
+    line.add(" NAK ");
+    line.add(wire::to_string(static_cast<wire::NakCode>(syndrome.value())));
   } else if (syndrome.is_ack()) {
-    line.add("ACK");
+    line.add(" ACK");
   } else {
-    line.add("reserved syndrome {:#04x}", syndrome.raw());
+    line.add_hexadecimal(" reserved syndrome ", syndrome.raw(), 2);
   }
 }
 
 void add_name(Line& line, const Packet& packet) {
   if (packet.opcode == nullptr) {
-    line.add("Reserved opcode {:#04x}", packet.raw_opcode);
+    line.add_hexadecimal("Reserved opcode ", packet.raw_opcode, 2);
   } else if (packet.opcode->operation == wire::Operation::acknowledge && packet.has_headers) {
     add_syndrome(line, packet.opcode->service, packet.headers.aeth.syndrome);
   } else {
-    line.add("{}", packet.opcode->name);
+    line.add(packet.opcode->name);
+  }
+}
+
+void add_atomic(Line& line, wire::Operation operation, const wire::AtomicEth& atomic) {
+  line.add_hexadecimal(" VA=", atomic.virtual_address);
+  line.add_hexadecimal(" RKEY=", atomic.remote_key);
+  if (operation == wire::Operation::fetch_add) {
+    line.add_hexadecimal(" ADD=", atomic.swap_add);
+  } else {
+    line.add_hexadecimal(" CMP=", atomic.compare);
+    line.add_hexadecimal(" SWAP=", atomic.swap_add);
   }
 }
 
 void add_extensions(Line& line, const Packet& packet) {
   const wire::OpcodeInfo& opcode = *packet.opcode;
   const wire::TransportHeaders& h = packet.headers;
-  if (opcode.has(wire::kXrceth)) line.add(" SRQ={:#x}", h.xrceth.shared_receive_queue);
-  if (opcode.has(wire::kDeth)) line.add(" SQP=0x{:06x}", h.deth.source_qpn);
+  if (opcode.extension_headers == 0) return;
+  if (opcode.has(wire::kXrceth)) line.add_hexadecimal(" SRQ=", h.xrceth.shared_receive_queue);
+  if (opcode.has(wire::kDeth)) line.add_hexadecimal(" SQP=", h.deth.source_qpn, 6);
   if (opcode.has(wire::kReth)) {
-    line.add(" VA=0x{:x} RKEY=0x{:x} LEN={}", h.reth.virtual_address, h.reth.remote_key,
-             h.reth.dma_length);
+    line.add_hexadecimal(" VA=", h.reth.virtual_address);
+    line.add_hexadecimal(" RKEY=", h.reth.remote_key);
+    line.add_decimal(" LEN=", h.reth.dma_length);
   }
-  if (opcode.has(wire::kAtomicEth)) {
-    line.add(" VA=0x{:x} RKEY=0x{:x}", h.atomic_eth.virtual_address, h.atomic_eth.remote_key);
-    if (opcode.operation == wire::Operation::fetch_add) {
-      line.add(" ADD={:#x}", h.atomic_eth.swap_add);
-    } else {
-      line.add(" CMP={:#x} SWAP={:#x}", h.atomic_eth.compare, h.atomic_eth.swap_add);
-    }
-  }
-  if (opcode.has(wire::kAeth)) line.add(" MSN={}", h.aeth.msn);
-  if (opcode.has(wire::kAtomicAckEth)) line.add(" ORIG={:#x}", h.atomic_ack_eth.original);
-  if (opcode.has(wire::kImmDt)) line.add(" IMM=0x{:08x}", h.immdt.data);
-  if (opcode.has(wire::kIeth)) line.add(" INV=0x{:x}", h.ieth.remote_key);
+  if (opcode.has(wire::kAtomicEth)) add_atomic(line, opcode.operation, h.atomic_eth);
+  if (opcode.has(wire::kAeth)) line.add_decimal(" MSN=", h.aeth.msn);
+  if (opcode.has(wire::kAtomicAckEth)) line.add_hexadecimal(" ORIG=", h.atomic_ack_eth.original);
+  if (opcode.has(wire::kImmDt)) line.add_hexadecimal(" IMM=", h.immdt.data, 8);
+  if (opcode.has(wire::kIeth)) line.add_hexadecimal(" INV=", h.ieth.remote_key);
 }
 
 void add_own_words(Line& line, const Packet& packet) {
@@ -88,11 +125,12 @@ void add_own_words(Line& line, const Packet& packet) {
   }
   const wire::Bth& bth = packet.headers.bth;
   add_name(line, packet);
-  line.add(" QP=0x{:06x} PSN={}", bth.destination_qpn, bth.psn.value());
+  line.add_hexadecimal(" QP=", bth.destination_qpn, 6);
+  line.add_decimal(" PSN=", bth.psn.value());
   if (packet.opcode == nullptr) return;
   if (packet.has_headers) add_extensions(line, packet);
   const bool announces = packet.opcode->has(wire::kReth);
-  if (packet.opcode->carries_payload && !announces) line.add(" LEN={}", packet.payload_size);
+  if (packet.opcode->carries_payload && !announces) line.add_decimal(" LEN=", packet.payload_size);
   if (bth.solicited) line.add(" [SE]");
 }
 
@@ -100,6 +138,18 @@ void add_own_words(Line& line, const Packet& packet) {
 bool is_management(const Packet& packet) {
   return packet.has_headers && packet.opcode != nullptr && packet.opcode->has(wire::kDeth) &&
          (packet.headers.bth.destination_qpn <= 1 || packet.headers.deth.source_qpn <= 1);
+}
+
+// What is worth a remark stands first, in brackets, as TCP does it.
+void add_findings(Line& line, const analysis::PacketRecord* record) {
+  if (record == nullptr || record->finding_count == 0 || analyzer() == nullptr) return;
+  for (const analysis::Finding& finding : analyzer()->findings(*record)) {
+    const analysis::FindingInfo& info = analysis::info(finding.kind);
+    if (info.severity == analysis::Severity::chat) continue;
+    line.add("[");
+    line.add(info.title);
+    line.add("] ");
+  }
 }
 
 bool is_built_ins(const char* protocol) {
@@ -116,16 +166,26 @@ void begin_columns(const Packet& packet, packet_info* pinfo) {
   col_clear(pinfo->cinfo, COL_INFO);
 }
 
-void finish_columns(const Packet& packet, packet_info* pinfo) {
+void finish_columns(const Packet& packet, const analysis::PacketRecord* record,
+                    packet_info* pinfo) {
   if (!col_get_writable(pinfo->cinfo, COL_INFO)) return;
   const char* protocol = col_get_text(pinfo->cinfo, COL_PROTOCOL);
   const bool own = protocol == nullptr || is_built_ins(protocol);
-  if (own) col_set_str(pinfo->cinfo, COL_PROTOCOL, protocol_name(packet));
-  if (!own) return;
   Line line;
-  const char* text = is_management(packet) ? col_get_text(pinfo->cinfo, COL_INFO) : nullptr;
-  if (text != nullptr && *text != '\0') line.add("{}, ", text);
-  add_own_words(line, packet);
+  add_findings(line, record);
+  if (own) {
+    col_set_str(pinfo->cinfo, COL_PROTOCOL, protocol_name(packet));
+    const char* text = is_management(packet) ? col_get_text(pinfo->cinfo, COL_INFO) : nullptr;
+    if (text != nullptr && *text != '\0') {
+      line.add(text);
+      line.add(", ");
+    }
+    add_own_words(line, packet);
+  } else {
+    const char* text = col_get_text(pinfo->cinfo, COL_INFO);
+    if (line.empty() || text == nullptr) return;
+    line.add(text);
+  }
   col_clear_fence(pinfo->cinfo, COL_INFO);
   col_add_str(pinfo->cinfo, COL_INFO, line.text());
 }

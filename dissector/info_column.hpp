@@ -2,6 +2,7 @@
 // The Protocol and Info columns.
 #pragma once
 
+#include "analysis/packet_record.hpp"
 #include "dissector/packet.hpp"
 
 namespace softrnic::dissector {
@@ -10,7 +11,7 @@ namespace softrnic::dissector {
 void begin_columns(const Packet& packet, packet_info* pinfo);
 
 // After the built-in and the upper layers wrote to them: an upper layer's name and words stay,
-// those of the built-in give way.
-void finish_columns(const Packet& packet, packet_info* pinfo);
+// those of the built-in give way. Findings are put before either. `record` may be null.
+void finish_columns(const Packet& packet, const analysis::PacketRecord* record, packet_info* pinfo);
 
 }  // namespace softrnic::dissector
