@@ -112,6 +112,16 @@ TEST_CASE("memory stays bounded with any number of keys, and the newest are know
   REQUIRE(finding->kind == FindingKind::address_out_of_bounds);
 }
 
+TEST_CASE("the same key at many hosts is another key at each of them") {
+  MemoryExtent extent;
+  for (std::uint32_t host = 0; host < 4000; ++host) {
+    extent.on_success(wire::Gid::from_ipv4(host), write(7, 0x1000, 64));
+  }
+  for (std::uint32_t host = 4000; host < 5000; ++host) {
+    REQUIRE_FALSE(extent.explain(wire::Gid::from_ipv4(host), write(7, 0x9000, 64)));
+  }
+}
+
 // --- through the analyzer ---
 
 TEST_CASE("a remote access error beyond what was written is explained") {
