@@ -268,7 +268,8 @@ void Analyzer::State::on_datagram(Observation& o, Direction& d) {
   n.begun = true;
   o.record.relative_psn = n.relative(o.psn());
   SentPacket* before = n.sent.find(o.psn());
-  const bool repeated = before != nullptr && before->checksum == o.frame.checksum &&
+  const bool repeated = before != nullptr && o.frame.checksum != 0 &&
+                        before->checksum == o.frame.checksum &&
                         o.frame.time - ledger.records[before->record].time < kDuplicateWindow;
   if (repeated) {
     o.record.original = ledger.frame_of(before->record);

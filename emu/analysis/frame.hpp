@@ -31,7 +31,8 @@ struct Frame {
   wire::TransportHeaders headers;
   std::uint32_t payload_size = 0;  // bytes on the wire between headers and pad
   wire::ByteView payload;          // as many of them as were captured
-  std::uint32_t checksum = 0;      // the ICRC as carried: tells a repetition from another packet
+  // The ICRC as carried: tells a repetition from another packet. 0 where the capture lacks it.
+  std::uint32_t checksum = 0;
   IcrcVerdict icrc = IcrcVerdict::unverified;  // a receiver drops what is bad
 };
 

@@ -32,6 +32,11 @@ void MessageTracker::on_request(Observation& o, const RequestSequence::Place& pl
   }
   check_pad(o);
   check_size(o);
+  if (!reliable_ && o.frame.opcode->starts_message() && n_.open_message != kNone) {
+    // UC does not mend: what came before is lost for good.
+    o.ledger.messages[n_.open_message].state = MessageState::abandoned;
+    n_.open_message = kNone;
+  }
   const std::uint32_t index = message_of(o, place);
   add(o, *place.packet, index);
 }

@@ -30,6 +30,9 @@ FindingKind kind_of(Syndrome syndrome) {
   return FindingKind::nak_reserved;
 }
 
+// So many PSNs beyond the last request are taken for requests that the capture misses.
+constexpr std::int32_t kMostUnseen = 1024;
+
 std::uint64_t as_count(std::int32_t n) {
   return n < 0 ? 0 : static_cast<std::uint64_t>(n);
 }
@@ -369,7 +372,7 @@ void ResponseSequence::on_data(Observation& o) {
   if (o.operation() == Operation::read_response) learn_mtu(o);
   ReadRequest* read = find_read(n_, psn);
   if (read == nullptr) {
-    o.find(FindingKind::ghost);
+    on_data_for_nothing(o);
     return;
   }
   link(o, read->first);
@@ -382,13 +385,30 @@ void ResponseSequence::on_data(Observation& o) {
   }
 }
 
+// Where the capture misses the request, its answer shows that there was one. Else nobody asked.
+void ResponseSequence::on_data_for_nothing(Observation& o) {
+  const Psn psn = o.psn();
+  if (psn.before(n_.next)) {
+    const SentPacket* packet = n_.sent.find(psn);
+    const bool long_past = psn.before(n_.unacknowledged);
+    if (packet != nullptr || long_past) o.find(FindingKind::ghost);
+    return;
+  }
+  if (psn.since(n_.next) > kMostUnseen) {
+    o.find(FindingKind::ghost);
+    return;
+  }
+  n_.move_next(psn + 1);
+  n_.cursor = n_.next;
+  n_.unacknowledged = n_.receiver_expects = n_.next;
+  n_.msn_known = false;
+}
+
 void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenResponse& first) {
   const std::uint32_t frame = o.ledger.frame_of(first.record);
-  o.find(FindingKind::response_repeated, frame);
-  if (o.operation() == Operation::atomic_acknowledge &&
-      first.value != o.frame.headers.atomic_ack_eth.original) {
-    o.find(FindingKind::atomic_changed, frame);
-  }
+  const bool changed = o.operation() == Operation::atomic_acknowledge &&
+                       first.value != o.frame.headers.atomic_ack_eth.original;
+  o.find(changed ? FindingKind::atomic_changed : FindingKind::response_repeated, frame);
   o.record.original = frame;
   o.record.repetition = 1;
   o.record.repeats_payload = o.frame.payload_size != 0;

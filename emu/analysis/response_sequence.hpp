@@ -30,6 +30,7 @@ class ResponseSequence {
   void on_data(Observation& o);
   void learn_mtu(Observation& o);
   void on_first_data(Observation& o, ReadRequest& read, std::uint64_t number);
+  void on_data_for_nothing(Observation& o);
   void on_repeated_data(Observation& o, ReadRequest& read, SeenResponse& first);
 
   bool is_known(wire::Psn psn) const;

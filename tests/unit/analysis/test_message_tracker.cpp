@@ -96,6 +96,10 @@ TEST_CASE("UC messages are complete with their last packet", "[messages][uc]") {
   talk.request(Opcode::uc_send_last, 6, 5);
   CHECK(talk.message(second).state == MessageState::abandoned);
   CHECK_FALSE(talk.message(second).whole);
+  const Said third = talk.request(Opcode::uc_send_first, 7, 256);
+  CHECK(talk.message(third).state == MessageState::open);
+  talk.request(Opcode::uc_send_only, 10, 5);
+  CHECK(talk.message(third).state == MessageState::abandoned);
 }
 
 TEST_CASE("a capture that begins inside a message", "[messages]") {
