@@ -84,12 +84,14 @@ std::uint32_t parse_access(const std::string& text) {
       access |= transport::kRemoteWrite;
     } else if (word == "atomic") {
       access |= transport::kRemoteAtomic;
+    } else if (word == "flush") {
+      access |= transport::kFlushGlobal | transport::kFlushPersistent;
     } else {
-      fail_usage("--access {}: '{}' is none of read, write, atomic; or give none, alone", text,
-                 word);
+      fail_usage("--access {}: '{}' is none of read, write, atomic, flush; or give none, alone",
+                 text, word);
     }
   }
-  if (access == 0) fail_usage("--access '{}': give some of read,write,atomic, or none", text);
+  if (access == 0) fail_usage("--access '{}': give some of read,write,atomic,flush, or none", text);
   return access;
 }
 
@@ -133,7 +135,8 @@ void add_options(CommandLine& line, Options& options) {
               std::numeric_limits<std::uint64_t>::max() - kMostRegion,
               "address by which others name its first byte (default 0x100000000)");
   line.text("access", "LIST", options.access,
-            "what others may do there: any of read,write,atomic, or none (default all three)");
+            "what others may do there: any of read,write,atomic,flush, or none (default the first "
+            "three)");
   line.text("load", "FILE", options.load_path, "fill the memory from this file");
   line.text("save", "FILE", options.save_path, "write the memory to this file at the end");
   line.number("qps", "N", options.queue_pairs, 1, kMostQueuePairs, "queue pairs (default 1)");

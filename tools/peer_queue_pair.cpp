@@ -13,8 +13,7 @@ constexpr std::uint32_t kGrhSize = 40;
 constexpr std::uint8_t kReadsAtOnce = 16;
 // The queue pair grants all; what may be done to the memory, the memory's own rights say. So what
 // is forbidden there is a remote access error, and not an invalid request.
-constexpr std::uint32_t kEveryRight =
-    transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
+constexpr std::uint32_t kEveryRight = transport::kRemoteAccess;
 // UD senders it remembers how to reach.
 constexpr std::size_t kMostHandles = 1024;
 

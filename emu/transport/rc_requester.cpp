@@ -374,7 +374,7 @@ void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length
 }
 
 void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length) {
-  const SendRequest request = queue_[0].request;
+  const SendRequest& request = queue_[0].request;  // stays in its slot until another is posted
   queue_.pop();
   if (begun_ > 0) --begun_;
   if (cursor_ > 0) {

@@ -82,8 +82,7 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
   const std::uint32_t at = slot(size_);
   Sge* const storage = sges_.data() + std::size_t{at} * max_sges_;
   std::copy(request.sges.begin(), request.sges.end(), storage);
-  ring_[at] = SendEntry{};
-  ring_[at].request = request;
+  ring_[at] = SendEntry{.request = request};
   ring_[at].request.sges = {storage, request.sges.size()};
   ring_[at].length = length;
   if (is_inline) {

@@ -106,7 +106,7 @@ void UnreliableRequester::fill_headers(const SendEntry& entry, bool first, bool 
 }
 
 void UnreliableRequester::retire_head(CompletionStatus status) {
-  const SendRequest request = queue_[0].request;
+  const SendRequest& request = queue_[0].request;  // stays in its slot until another is posted
   queue_.pop();
   next_packet_ = 0;
   const bool delivered = complete_send(context_, request, status, 0);
