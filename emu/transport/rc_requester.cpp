@@ -139,8 +139,10 @@ void RcRequester::pass_local() {
 
 bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
   if (!wants_transmit(now)) return false;
-  pass_local();
-  if (!wants_transmit(now)) return false;
+  if (queue_[cursor_].is_local()) {
+    pass_local();
+    if (!wants_transmit(now)) return false;
+  }
   if (cursor_ == begun_) begin();
   SendEntry& entry = queue_[cursor_];
   if (entry.failure != CompletionStatus::success) {

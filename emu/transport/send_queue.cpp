@@ -82,9 +82,8 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
   const std::uint32_t at = slot(size_);
   Sge* const storage = sges_.data() + std::size_t{at} * max_sges_;
   std::copy(request.sges.begin(), request.sges.end(), storage);
-  ring_[at] = SendEntry{.request = request};
+  ring_[at].renew(request, length);
   ring_[at].request.sges = {storage, request.sges.size()};
-  ring_[at].length = length;
   if (is_inline) {
     std::byte* const bytes = inline_data_.data() + std::size_t{at} * max_inline_;
     std::copy(request.inline_data.begin(), request.inline_data.end(), bytes);

@@ -24,6 +24,15 @@ struct SendEntry {
   // Not success: it cannot be sent and completes so once everything before it has completed.
   CompletionStatus failure = CompletionStatus::success;
 
+  // A posted request that is not begun. All but the request is set anew.
+  void renew(const SendRequest& posted, std::uint64_t its_length) {
+    request = posted;
+    length = its_length;
+    first_psn = {};
+    packets = received = 0;
+    failure = CompletionStatus::success;
+  }
+
   wire::Psn end_psn() const { return first_psn + packets; }
   bool is_read() const { return request.operation == SendOperation::rdma_read; }
   bool is_atomic() const {
