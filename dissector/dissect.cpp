@@ -116,12 +116,10 @@ bool begins_with_grh(tvbuff_t* tvb) {
          wire::get(grh, wire::Grh::kNextHeader) == wire::ip_protocol::kGrhBth;
 }
 
-// Bytes behind those the GRH announces are Ethernet's: padding or a trailer.
-void drop_trailer(tvbuff_t* tvb) {
+// How long the packet is by its GRH. Bytes behind that are Ethernet's: padding or a trailer.
+unsigned announced_by_grh(tvbuff_t* tvb) {
   const auto* grh = reinterpret_cast<const std::byte*>(tvb_get_ptr(tvb, 0, wire::Grh::kSize));
-  const auto announced =
-      static_cast<unsigned>(wire::Grh::kSize + wire::get(grh, wire::Grh::kPayloadLength));
-  if (announced < tvb_reported_length(tvb)) tvb_set_reported_length(tvb, announced);
+  return static_cast<unsigned>(wire::Grh::kSize + wire::get(grh, wire::Grh::kPayloadLength));
 }
 
 int dissect_v1(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
@@ -129,9 +127,13 @@ int dissect_v1(tvbuff_t* tvb, packet_info* pinfo, proto_tree* tree, void*) {
     dissect_foreign(tvb, pinfo, tree, wire::RoceVersion::v1);
     return static_cast<int>(tvb_captured_length(tvb));
   }
-  drop_trailer(tvb);
+  const unsigned announced = announced_by_grh(tvb);
+  if (announced < tvb_reported_length(tvb)) tvb_set_reported_length(tvb, announced);
   Packet packet;
   read_packet(packet, tvb, wire::Grh::kSize, wire::RoceVersion::v1, wire::NetworkLayer::grh);
+  const bool readable =
+      packet.defect != Defect::too_short && packet.defect != Defect::headers_too_long;
+  if (announced > tvb_reported_length(tvb) && readable) packet.defect = Defect::grh_length;
   dissect_packet(packet, pinfo, tree);
   return static_cast<int>(tvb_captured_length(tvb));
 }

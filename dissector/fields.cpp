@@ -148,6 +148,10 @@ const RemarkRow kRemarkRows[] = {
     {Remark::reserved_opcode, "roce.bth.opcode.reserved", PI_PROTOCOL, PI_WARN,
      "This opcode is reserved or a manufacturer's own: what follows the base transport header is "
      "not known"},
+    {Remark::rd_or_dc, "roce.bth.opcode.rd", PI_ASSUMPTION, PI_CHAT,
+     "RD and Mellanox DC share this opcode; the preference 'Opcodes 0x40 to 0x5f are' says which "
+     "of "
+     "them is shown"},
     {Remark::bad_version, "roce.bth.tver.bad", PI_PROTOCOL, PI_WARN,
      "The transport header version is not 0: a receiver drops this packet"},
     {Remark::headers_too_long, "roce.headers_too_long", PI_MALFORMED, PI_ERROR,

@@ -72,6 +72,7 @@ enum class Remark : unsigned char {
   icrc_bad,
   too_short,
   reserved_opcode,
+  rd_or_dc,
   bad_version,
   headers_too_long,
   bad_pad,

@@ -46,6 +46,13 @@ constexpr std::array kBth = {
     HeaderField{&Bth::kReserved7, "roce.bth.reserved7", "Reserved (7 bits)", Show::hexadecimal},
     HeaderField{&Bth::kPsn, "roce.bth.psn", "Packet Sequence Number", Show::decimal},
 };
+// RDETH (IBTA vol. 1, 9.3.1): RD is nowhere spoken, so wire/ does not know it.
+constexpr wire::Field kRdethReserved{"reserved", 0, 8};
+constexpr wire::Field kRdethContext{"ee_context", 8, 24};
+constexpr std::array kRdeth = {
+    HeaderField{&kRdethReserved, "roce.rdeth.reserved", "Reserved", Show::hexadecimal},
+    HeaderField{&kRdethContext, "roce.rdeth.eecnxt", "End-to-End Context", Show::hexadecimal},
+};
 constexpr std::array kXrceth = {
     HeaderField{&Xrceth::kReserved, "roce.xrceth.reserved", "Reserved", Show::hexadecimal},
     HeaderField{&Xrceth::kSharedReceiveQueue, "roce.xrceth.srq", "Shared Receive Queue",
@@ -109,6 +116,7 @@ static_assert(names(kImmDt, ImmDt::kFields) && names(kIeth, Ieth::kFields));
 constexpr std::array<HeaderLayout, kHeaders> kLayouts = {{
     {"roce.grh", "Global Route Header", Grh::kSize, kGrh},
     {"roce.bth", "Base Transport Header", Bth::kSize, kBth},
+    {"roce.rdeth", "Reliable Datagram Extended Transport Header", 4, kRdeth},
     {"roce.xrceth", "XRC Extended Transport Header", Xrceth::kSize, kXrceth},
     {"roce.deth", "Datagram Extended Transport Header", Deth::kSize, kDeth},
     {"roce.feth", "Flush Extended Transport Header", Feth::kSize, kFeth},

@@ -28,6 +28,7 @@ struct HeaderField {
 enum class Header : unsigned char {
   grh,
   bth,
+  rdeth,
   xrceth,
   deth,
   feth,

@@ -6,6 +6,7 @@
 #include "analysis/icrc_diagnosis.hpp"
 #include "dissector/fields.hpp"
 #include "dissector/header_fields.hpp"
+#include "dissector/preferences.hpp"
 #include "wire/grh.hpp"
 
 namespace softrnic::dissector {
@@ -77,10 +78,23 @@ void add_syndrome(proto_tree* tree, const Packet& packet, int offset) {
   }
 }
 
-void add_extensions(proto_tree* tree, const Packet& packet) {
-  unsigned offset = wire::Bth::kSize;
+// A header of RD, if it was captured; returns where the next one begins.
+unsigned add_rd_header(proto_tree* tree, const Packet& packet, Header header, unsigned offset) {
+  const unsigned end = offset + layout(header).size;
+  if (end <= packet.captured) add_header(tree, packet.tvb, header, packet.tvb_offset(offset));
+  return end;
+}
+
+// RDETH, and DETH in a request; what follows them is as in RC.
+unsigned add_rd_headers(proto_tree* tree, const Packet& packet, const wire::OpcodeInfo& opcode) {
+  const unsigned offset = add_rd_header(tree, packet, Header::rdeth, wire::Bth::kSize);
+  return opcode.is_response() ? offset : add_rd_header(tree, packet, Header::deth, offset);
+}
+
+void add_extensions(proto_tree* tree, const Packet& packet, const wire::OpcodeInfo& opcode,
+                    unsigned offset) {
   for (const auto& extension : kExtensions) {
-    if (!packet.opcode->has(extension.bit)) continue;
+    if (!opcode.has(extension.bit)) continue;
     const unsigned size = layout(extension.header).size;
     if (offset + size > packet.captured) return;
     const int at = packet.tvb_offset(offset);
@@ -164,8 +178,13 @@ void add_headers(proto_tree* tree, packet_info*, const Packet& packet) {
   if (packet.version == wire::RoceVersion::v1) add_grh(tree, packet);
   if (!packet.has_bth) return;
   add_header(tree, packet.tvb, Header::bth, packet.tvb_offset(0));
-  if (packet.opcode == nullptr) return;
-  add_extensions(tree, packet);
+  if (packet.opcode != nullptr) {
+    add_extensions(tree, packet, *packet.opcode, wire::Bth::kSize);
+  } else if (is_rd(packet.raw_opcode) && !preferences().rd_is_dc) {
+    const wire::OpcodeInfo* opcode = rc_of_rd(packet.raw_opcode);
+    if (opcode == nullptr) return;
+    add_extensions(tree, packet, *opcode, add_rd_headers(tree, packet, *opcode));
+  }
 }
 
 void add_payload(proto_tree* tree, packet_info* pinfo, const Packet& packet) {
@@ -178,6 +197,10 @@ void add_payload(proto_tree* tree, packet_info* pinfo, const Packet& packet) {
                                            packet.tvb_offset(packet.header_size),
                                            static_cast<int>(captured), packet.payload_size);
   proto_item_set_generated(length);
+  if (captured != 0) {
+    proto_tree_add_item(tree, field(FieldId::payload), packet.tvb,
+                        packet.tvb_offset(packet.header_size), static_cast<int>(captured), ENC_NA);
+  }
   add_pad(tree, pinfo, packet);
 }
 
@@ -197,11 +220,16 @@ void add_defect(proto_item* item, packet_info* pinfo, const Packet& packet) {
   switch (packet.defect) {
     case Defect::none:
       break;
+    case Defect::grh_length:
+      expert_add_info(pinfo, item, remark(Remark::grh_length));
+      break;
     case Defect::too_short:
       expert_add_info(pinfo, item, remark(Remark::too_short));
       break;
     case Defect::reserved_opcode:
-      expert_add_info(pinfo, item, remark(Remark::reserved_opcode));
+      expert_add_info(
+          pinfo, item,
+          remark(is_rd(packet.raw_opcode) ? Remark::rd_or_dc : Remark::reserved_opcode));
       break;
     case Defect::bad_version:
       expert_add_info(pinfo, item, remark(Remark::bad_version));

@@ -94,7 +94,10 @@ IcrcCheck check_icrc(const Packet& packet, const packet_info& pinfo) {
   if (!packet.has_bth) return check;
   const unsigned before = bytes_before_bth(packet, pinfo);
   if (before != 0) check.network_header = packet.bytes - before;
-  if (packet.cut_short() || packet.icrc_offset < wire::Bth::kSize) return check;
+  if (packet.cut_short() || packet.icrc_offset < wire::Bth::kSize ||
+      packet.defect == Defect::grh_length) {
+    return check;
+  }
   check.carried = wire::load_icrc(packet.bytes + packet.icrc_offset);
   check.obstacle = before == 0 ? Obstacle::no_network_header : Obstacle::none;
   if (before != 0) sum(packet, before, check);

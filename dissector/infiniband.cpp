@@ -5,6 +5,7 @@
 
 #include "dissector/header_fields.hpp"
 #include "dissector/message_reassembly.hpp"
+#include "dissector/preferences.hpp"
 #include "wire/grh.hpp"
 
 namespace softrnic::dissector {
@@ -133,10 +134,6 @@ void stand_in(const Packet& packet, packet_info* pinfo, proto_tree* tree) {
 bool knows(std::uint8_t opcode) {
   return opcode <= 0x14 || opcode == 0x16 || opcode == 0x17 || (opcode >= 0x20 && opcode <= 0x2b) ||
          (opcode >= 0x40 && opcode <= 0x55) || opcode == 0x64 || opcode == 0x65;
-}
-
-bool is_rd(std::uint8_t opcode) {
-  return opcode >> 5 == static_cast<unsigned>(wire::Service::reliable_datagram);
 }
 
 bool understands(const Packet& packet) {

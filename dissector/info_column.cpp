@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "dissector/analysis.hpp"
+#include "dissector/preferences.hpp"
 #include "wire/aeth.hpp"
 
 namespace softrnic::dissector {
@@ -79,7 +80,17 @@ void add_syndrome(Line& line, wire::Service service, wire::Syndrome syndrome) {
   }
 }
 
+// "DC SEND Only" or "RD SEND Only": RC's name behind another service.
+bool add_rd_name(Line& line, const Packet& packet) {
+  const wire::OpcodeInfo* opcode = rc_of_rd(packet.raw_opcode);
+  if (!is_rd(packet.raw_opcode) || opcode == nullptr) return false;
+  line.add(preferences().rd_is_dc ? "DC" : "RD");
+  line.add(opcode->name.substr(wire::to_string(opcode->service).size()));
+  return true;
+}
+
 void add_name(Line& line, const Packet& packet) {
+  if (packet.opcode == nullptr && add_rd_name(line, packet)) return;
   if (packet.opcode == nullptr) {
     line.add_hexadecimal("Reserved opcode ", packet.raw_opcode, 2);
   } else if (packet.opcode->operation == wire::Operation::acknowledge && packet.has_headers) {

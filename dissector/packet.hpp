@@ -17,6 +17,7 @@ namespace softrnic::dissector {
 // What keeps a packet from being read to its end, the gravest first.
 enum class Defect : std::uint8_t {
   none,
+  grh_length,        // the GRH announces more bytes than there are
   too_short,         // ends before its BTH or its ICRC
   reserved_opcode,   // how the packet goes on is unknown
   bad_version,       // TVer other than 0 (IBTA vol. 1, 9.2.5: such a packet is dropped)
@@ -58,6 +59,18 @@ struct Packet {
   int tvb_offset(unsigned offset) const { return static_cast<int>(bth_offset + offset); }
   wire::ByteView view(unsigned offset, unsigned length) const { return {bytes + offset, length}; }
 };
+
+// Opcodes 0x40 to 0x5f: the standard's RD, or Mellanox DC, as the preferences say. They are not
+// analysed.
+inline bool is_rd(std::uint8_t opcode) {
+  return opcode >> 5 == static_cast<unsigned>(wire::Service::reliable_datagram);
+}
+
+// The RC opcode that does the same, whose extension headers stand behind the RDETH and, in a
+// request, the DETH. Null: reserved.
+inline const wire::OpcodeInfo* rc_of_rd(std::uint8_t opcode) {
+  return wire::find_opcode(opcode & 0x1f);
+}
 
 // Reads the packet whose BTH stands at `bth_offset`. Never throws.
 void read_packet(Packet& packet, tvbuff_t* tvb, unsigned bth_offset, wire::RoceVersion version,
