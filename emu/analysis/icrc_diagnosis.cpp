@@ -38,10 +38,6 @@ constexpr std::array<std::uint8_t, 256> kByTopByte = [] {
   return index;
 }();
 
-constexpr std::uint32_t step(std::uint32_t difference) {
-  return difference >> 8 ^ kTable[difference & 0xff];
-}
-
 constexpr std::uint32_t step_back(std::uint32_t difference) {
   const std::uint32_t byte = kByTopByte[difference >> 24];
   return (difference ^ kTable[byte]) << 8 | byte;
