@@ -59,6 +59,7 @@ void add_stream(const Branch& branch, const analysis::PacketRecord& record) {
   const std::uint32_t source = stream.sides[record.sender].qpn;
   if (source != analysis::kUnknownQpn) branch.number(FieldId::source_qp, source);
   branch.text(FieldId::paired_by, analysis::to_string(stream.paired_by).data());
+  if (stream.path_mtu != 0) branch.number(FieldId::path_mtu, stream.path_mtu);
   branch.signed_number(FieldId::relative_psn, record.relative_psn);
   branch.time(FieldId::relative_time, record.time - stream.first_time);
   if (const auto* previous = analyzer()->find(record.previous_frame)) {
@@ -89,6 +90,12 @@ void add_latency(const Branch& branch, const Packet& packet, const analysis::Pac
   }
 }
 
+void add_credits(const Branch& branch, const Packet& packet) {
+  if (!packet.opcode->has(wire::kAeth) || !packet.headers.aeth.syndrome.is_ack()) return;
+  const auto credits = wire::credit_count(packet.headers.aeth.syndrome.value());
+  if (credits) branch.number(FieldId::stream_credits, *credits);
+}
+
 void add_flight(const Branch& branch, const analysis::PacketRecord& record) {
   branch.number(FieldId::bytes_in_flight, record.bytes_in_flight);
   branch.number(FieldId::packets_in_flight, record.packets_in_flight);
@@ -109,6 +116,9 @@ void add_message(proto_tree* tree, packet_info* pinfo, const Packet& packet,
   proto_item_set_generated(item);
   const Branch branch(proto_item_add_subtree(item, subtree(Subtree::message)), packet.tvb);
   branch.number(FieldId::message_number, message.number);
+  branch.text(FieldId::message_operation, operation_name(message.operation));
+  branch.number(FieldId::message_length, message.length);
+  branch.number(FieldId::message_packets, message.packets);
   if (packet.payload_size != 0) branch.number(FieldId::message_offset, record.message_offset);
   branch.text(FieldId::message_state, analysis::to_string(message.state).data());
   branch.frame(FieldId::message_begins_in, message.first_frame);
@@ -136,6 +146,7 @@ void add_analysis(proto_tree* tree, packet_info* pinfo, const Packet& packet,
   add_stream(branch, record);
   add_links(branch, packet, record);
   add_latency(branch, packet, record);
+  add_credits(branch, packet);
   if (packet.opcode->service != wire::Service::unreliable_datagram &&
       packet.opcode->service != wire::Service::congestion_notification) {
     add_flight(branch, record);

@@ -46,6 +46,10 @@ proto_item* add_item(proto_tree* tree, tvbuff_t* tvb, const analysis::Finding& f
                                                 info.title.data(), words);
   proto_item_set_generated(item);
   proto_tree* below = proto_item_add_subtree(item, subtree(Subtree::analysis));
+  if (info.severity != analysis::Severity::chat) {
+    proto_item_set_generated(
+        proto_tree_add_item(below, field(FieldId::finding_flags), tvb, 0, 0, ENC_NA));
+  }
   proto_item_set_generated(
       proto_tree_add_string(below, field(FieldId::meaning), tvb, 0, 0, info.meaning.data()));
   if (finding.related != 0) {
