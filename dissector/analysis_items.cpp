@@ -16,6 +16,10 @@ class Branch {
   void number(FieldId id, std::uint32_t value) const {
     proto_item_set_generated(proto_tree_add_uint(tree_, field(id), tvb_, 0, 0, value));
   }
+  // For filters alone.
+  void hidden_number(FieldId id, std::uint32_t value) const {
+    proto_item_set_hidden(proto_tree_add_uint(tree_, field(id), tvb_, 0, 0, value));
+  }
   void signed_number(FieldId id, std::int32_t value) const {
     proto_item_set_generated(proto_tree_add_int(tree_, field(id), tvb_, 0, 0, value));
   }
@@ -53,11 +57,15 @@ bool awaits_response(wire::Operation operation) {
          operation == wire::Operation::fetch_add;
 }
 
-void add_stream(const Branch& branch, const analysis::PacketRecord& record) {
+void add_stream(const Branch& branch, const Packet& packet, const analysis::PacketRecord& record) {
   const analysis::Stream& stream = analyzer()->stream(record.stream);
   branch.number(FieldId::stream, record.stream);
+  branch.hidden_number(FieldId::queue_pair, packet.headers.bth.destination_qpn);
   const std::uint32_t source = stream.sides[record.sender].qpn;
-  if (source != analysis::kUnknownQpn) branch.number(FieldId::source_qp, source);
+  if (source != analysis::kUnknownQpn) {
+    branch.number(FieldId::source_qp, source);
+    branch.hidden_number(FieldId::queue_pair, source);
+  }
   branch.text(FieldId::paired_by, analysis::to_string(stream.paired_by).data());
   if (stream.path_mtu != 0) branch.number(FieldId::path_mtu, stream.path_mtu);
   branch.signed_number(FieldId::relative_psn, record.relative_psn);
@@ -143,7 +151,7 @@ void add_analysis(proto_tree* tree, packet_info* pinfo, const Packet& packet,
                   const analysis::PacketRecord& record) {
   if (tree == nullptr || analyzer() == nullptr || record.stream == analysis::kNone) return;
   const Branch branch(add_branch(tree, packet, record), packet.tvb);
-  add_stream(branch, record);
+  add_stream(branch, packet, record);
   add_links(branch, packet, record);
   add_latency(branch, packet, record);
   add_credits(branch, packet);

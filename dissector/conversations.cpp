@@ -90,8 +90,9 @@ const char* filter_field(const address& shown, conv_filter_type_e type) {
     case CONV_FT_DST_PORT:
       return "roce.bth.destqp";
     case CONV_FT_SRC_PORT:
+      return "roce.srcqp";
     case CONV_FT_ANY_PORT:
-      break;
+      return "roce.qp";
   }
   return CONV_FILTER_INVALID;
 }

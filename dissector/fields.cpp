@@ -75,6 +75,8 @@ const FieldRow kFieldRows[] = {
     {FieldId::source_qp, "roce.srcqp", "Source Queue Pair", FT_UINT24, BASE_HEX, nullptr, 0,
      "The sender's queue pair, which RC and UC packets do not carry: from CM, from the other "
      "direction, or from the table in the preferences"},
+    {FieldId::queue_pair, "roce.qp", "Source or Destination Queue Pair", FT_UINT24, BASE_HEX,
+     nullptr, 0, nullptr},
     {FieldId::paired_by, "roce.stream.paired_by", "Directions paired by", FT_STRING, BASE_NONE,
      nullptr, 0, "How the two directions were found to belong together"},
     {FieldId::path_mtu, "roce.stream.path_mtu", "Path MTU", FT_UINT32, BASE_DEC, nullptr, 0,

@@ -35,6 +35,7 @@ enum class FieldId : unsigned char {
   // What the analysis says.
   stream,
   source_qp,
+  queue_pair,
   paired_by,
   path_mtu,
   stream_credits,
