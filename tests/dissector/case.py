@@ -15,9 +15,9 @@ PCAPS = os.path.join(TOP, "pcaps")
 
 # What only a second look at a capture can know: later frames settle it.
 FORWARD_LOOKING = {
-    "roce.acked_in", "roce.response_in", "roce.srcqp", "roce.stream.paired_by", "roce.message",
-    "roce.message.completed_in", "roce.message.completion_time", "roce.message.state",
-    "roce.message.reassembled_in"}
+    "roce.acked_in", "roce.response_in", "roce.srcqp", "roce.qp", "roce.stream.paired_by",
+    "roce.message", "roce.message.completed_in", "roce.message.completion_time",
+    "roce.message.state", "roce.message.reassembled_in"}
 
 MOST_COMPLAINTS = 10  # of one case
 
