@@ -16,8 +16,9 @@ PCAPS = os.path.join(TOP, "pcaps")
 # What only a second look at a capture can know: later frames settle it.
 FORWARD_LOOKING = {
     "roce.acked_in", "roce.response_in", "roce.srcqp", "roce.qp", "roce.stream.paired_by",
-    "roce.message", "roce.message.completed_in", "roce.message.completion_time",
-    "roce.message.state", "roce.message.reassembled_in"}
+    "roce.stream.path_mtu", "roce.message", "roce.message.packets", "roce.message.length",
+    "roce.message.completed_in", "roce.message.completion_time", "roce.message.state",
+    "roce.message.reassembled_in"}
 
 MOST_COMPLAINTS = 10  # of one case
 
@@ -128,7 +129,8 @@ class Look:
     def finding_fields(self):
         """Every remark of the plugin: the fields that are expert information."""
         return sorted(name for name, kind in self.shark.registered().items() if kind == "FT_NONE"
-                      and (name.startswith("roce.analysis.") or name in REMARKS))
+                      and (name.startswith("roce.analysis.") or name in REMARKS)
+                      and name != "roce.analysis.flags")  # says that there is one, is none
 
     def findings(self, source, *, above="chat", options=(), two_pass=False, snap=None):
         """[(frame, name)] of the remarks above a severity, in the order of the frames."""
