@@ -83,7 +83,8 @@ def odd_acks(look):
     talk = f.Talk().ask(f.SEND_ONLY, 0, payload=DATA, ack_request=1).ack(0, 1)
     talk.ack(9, 2)
     look.expect_findings(talk, [(3, "ack_of_unsent")])
-    talk = f.Talk().ask(f.SEND_ONLY, 0, payload=DATA, ack_request=1).ack(0, 1).ack(0, 1)
+    talk = f.Talk().ask(f.SEND_ONLY, 0, payload=DATA, ack_request=1).ack(0, 1)
+    talk.ack(0, 1, identification=7)  # a byte-identical one would be a copy
     look.expect_findings(talk, [(3, "duplicate_ack")])
     talk = f.Talk().ask(f.SEND_ONLY, 0, payload=DATA, ack_request=1).ack(0, 1)
     talk.ask(f.SEND_ONLY, 1, payload=DATA, ack_request=1).ack(1, 9)
