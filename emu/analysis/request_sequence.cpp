@@ -230,8 +230,9 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
     if (doubled) ++o.sender().duplicates;
     return place;
   }
-  if (o.psn() + packet.psn_count == n_.cursor && is_duplicate(o, packet)) {
-    return doubled(o, packet);  // right behind the first, whatever was asked for
+  const bool not_ready = n_.rnr.pending && n_.rnr.psn == o.psn();
+  if (!not_ready && o.psn() + packet.psn_count == n_.cursor && is_duplicate(o, packet)) {
+    return doubled(o, packet);  // right behind the first, whatever else was asked for
   }
   Cause* cause = find_cause(o, true);
   // Asked for by name, it begins a go-back of its own, even inside another one.
