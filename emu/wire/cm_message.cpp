@@ -7,36 +7,275 @@
 namespace softrnic::wire {
 namespace {
 
-template <class Value>
-void read(const std::byte* p, const Field& field, Value& value) {
-  value = static_cast<Value>(get(p, field));
+struct Reader {
+  const std::byte* p;
+
+  template <class Value>
+  void operator()(const Field& field, Value& value) const {
+    value = static_cast<Value>(get(p, field));
+  }
+  void operator()(const Field& field, bool& value) const { value = get(p, field) != 0; }
+  void operator()(const Field& field, Psn& value) const {
+    value = Psn(static_cast<std::uint32_t>(get(p, field)));
+  }
+  template <class Byte, std::size_t size>
+  void operator()(std::size_t offset, std::array<Byte, size>& value) const {
+    std::memcpy(value.data(), p + offset, size);
+  }
+  void operator()(std::size_t offset, CmPath& path) const {
+    path = CmPath::parse(std::span<const std::byte, CmPath::kSize>(p + offset, CmPath::kSize));
+  }
+};
+
+struct Writer {
+  std::byte* p;
+
+  template <class Value>
+  void operator()(const Field& field, Value value) const {
+    put(p, field, static_cast<std::uint64_t>(value));
+  }
+  void operator()(const Field& field, Psn value) const { put(p, field, value.value()); }
+  template <class Byte, std::size_t size>
+  void operator()(std::size_t offset, const std::array<Byte, size>& value) const {
+    std::memcpy(p + offset, value.data(), size);
+  }
+  void operator()(std::size_t offset, const CmPath& path) const {
+    path.serialize(std::span<std::byte, CmPath::kSize>(p + offset, CmPath::kSize));
+  }
+};
+
+// Each layout names the fields of a message once, for reading and for writing: a field of some bits
+// at its place, or whole bytes from an offset.
+template <class Message>
+struct Layout;
+
+template <>
+struct Layout<CmPath> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmPath::kLocalLid, m.local_lid);
+    field(CmPath::kRemoteLid, m.remote_lid);
+    field(CmPath::kLocalGidOffset, m.local_gid.bytes);
+    field(CmPath::kRemoteGidOffset, m.remote_gid.bytes);
+    field(CmPath::kFlowLabel, m.flow_label);
+    field(CmPath::kReserved36, m.reserved36);
+    field(CmPath::kPacketRate, m.packet_rate);
+    field(CmPath::kTrafficClass, m.traffic_class);
+    field(CmPath::kHopLimit, m.hop_limit);
+    field(CmPath::kServiceLevel, m.service_level);
+    field(CmPath::kSubnetLocal, m.subnet_local);
+    field(CmPath::kReserved42, m.reserved42);
+    field(CmPath::kAckTimeout, m.ack_timeout);
+    field(CmPath::kReserved43, m.reserved43);
+  }
+};
+
+template <>
+struct Layout<CmReq> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmReq::kLocalCommunicationId, m.local_communication_id);
+    field(CmReq::kReserved4, m.reserved4);
+    field(CmReq::kServiceId, m.service_id);
+    field(CmReq::kLocalCaGuid, m.local_ca_guid);
+    field(CmReq::kReserved24, m.reserved24);
+    field(CmReq::kLocalQueueKey, m.local_queue_key);
+    field(CmReq::kLocalQpn, m.local_qpn);
+    field(CmReq::kResponderResources, m.responder_resources);
+    field(CmReq::kLocalEecn, m.local_eecn);
+    field(CmReq::kInitiatorDepth, m.initiator_depth);
+    field(CmReq::kRemoteEecn, m.remote_eecn);
+    field(CmReq::kRemoteResponseTimeout, m.remote_response_timeout);
+    field(CmReq::kTransportService, m.transport_service);
+    field(CmReq::kEndToEndFlowControl, m.end_to_end_flow_control);
+    field(CmReq::kStartingPsn, m.starting_psn);
+    field(CmReq::kLocalResponseTimeout, m.local_response_timeout);
+    field(CmReq::kRetryCount, m.retry_count);
+    field(CmReq::kPartitionKey, m.partition_key);
+    field(CmReq::kPathMtu, m.path_mtu);
+    field(CmReq::kRdcExists, m.rdc_exists);
+    field(CmReq::kRnrRetryCount, m.rnr_retry_count);
+    field(CmReq::kMaxCmRetries, m.max_cm_retries);
+    field(CmReq::kSrq, m.srq);
+    field(CmReq::kExtendedTransport, m.extended_transport);
+    field(CmReq::kPrimaryPathOffset, m.primary_path);
+    field(CmReq::kAlternatePathOffset, m.alternate_path);
+    field(CmReq::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmMra> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmMra::kLocalCommunicationId, m.local_communication_id);
+    field(CmMra::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmMra::kMessage, m.message);
+    field(CmMra::kReserved8, m.reserved8);
+    field(CmMra::kServiceTimeout, m.service_timeout);
+    field(CmMra::kReserved9, m.reserved9);
+    field(CmMra::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmRej> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmRej::kLocalCommunicationId, m.local_communication_id);
+    field(CmRej::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmRej::kMessage, m.message);
+    field(CmRej::kReserved8, m.reserved8);
+    field(CmRej::kInfoLength, m.info_length);
+    field(CmRej::kReserved9, m.reserved9);
+    field(CmRej::kReason, m.reason);
+    field(CmRej::kInfoOffset, m.info);
+    field(CmRej::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmRep> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmRep::kLocalCommunicationId, m.local_communication_id);
+    field(CmRep::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmRep::kLocalQueueKey, m.local_queue_key);
+    field(CmRep::kLocalQpn, m.local_qpn);
+    field(CmRep::kReserved15, m.reserved15);
+    field(CmRep::kLocalEecn, m.local_eecn);
+    field(CmRep::kReserved19, m.reserved19);
+    field(CmRep::kStartingPsn, m.starting_psn);
+    field(CmRep::kReserved23, m.reserved23);
+    field(CmRep::kResponderResources, m.responder_resources);
+    field(CmRep::kInitiatorDepth, m.initiator_depth);
+    field(CmRep::kTargetAckDelay, m.target_ack_delay);
+    field(CmRep::kFailoverAccepted, m.failover_accepted);
+    field(CmRep::kEndToEndFlowControl, m.end_to_end_flow_control);
+    field(CmRep::kRnrRetryCount, m.rnr_retry_count);
+    field(CmRep::kSrq, m.srq);
+    field(CmRep::kReserved27, m.reserved27);
+    field(CmRep::kLocalCaGuid, m.local_ca_guid);
+    field(CmRep::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmRtu> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmRtu::kLocalCommunicationId, m.local_communication_id);
+    field(CmRtu::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmRtu::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmDreq> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmDreq::kLocalCommunicationId, m.local_communication_id);
+    field(CmDreq::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmDreq::kRemoteQpn, m.remote_qpn);
+    field(CmDreq::kReserved11, m.reserved11);
+    field(CmDreq::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmDrep> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmDrep::kLocalCommunicationId, m.local_communication_id);
+    field(CmDrep::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmDrep::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmSidrReq> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmSidrReq::kRequestId, m.request_id);
+    field(CmSidrReq::kPartitionKey, m.partition_key);
+    field(CmSidrReq::kReserved6, m.reserved6);
+    field(CmSidrReq::kServiceId, m.service_id);
+    field(CmSidrReq::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmSidrRep> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmSidrRep::kRequestId, m.request_id);
+    field(CmSidrRep::kStatus, m.status);
+    field(CmSidrRep::kInfoLength, m.info_length);
+    field(CmSidrRep::kReserved6, m.reserved6);
+    field(CmSidrRep::kQpn, m.qpn);
+    field(CmSidrRep::kReserved11, m.reserved11);
+    field(CmSidrRep::kServiceId, m.service_id);
+    field(CmSidrRep::kQueueKey, m.queue_key);
+    field(CmSidrRep::kInfoOffset, m.info);
+    field(CmSidrRep::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmLap> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmLap::kLocalCommunicationId, m.local_communication_id);
+    field(CmLap::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmLap::kReserved8, m.reserved8);
+    field(CmLap::kRemoteQpn, m.remote_qpn);
+    field(CmLap::kRemoteResponseTimeout, m.remote_response_timeout);
+    field(CmLap::kReserved15, m.reserved15);
+    field(CmLap::kReserved16, m.reserved16);
+    field(CmLap::kLocalLid, m.local_lid);
+    field(CmLap::kRemoteLid, m.remote_lid);
+    field(CmLap::kLocalGidOffset, m.local_gid.bytes);
+    field(CmLap::kRemoteGidOffset, m.remote_gid.bytes);
+    field(CmLap::kFlowLabel, m.flow_label);
+    field(CmLap::kReserved58, m.reserved58);
+    field(CmLap::kTrafficClass, m.traffic_class);
+    field(CmLap::kHopLimit, m.hop_limit);
+    field(CmLap::kReserved61, m.reserved61);
+    field(CmLap::kPacketRate, m.packet_rate);
+    field(CmLap::kServiceLevel, m.service_level);
+    field(CmLap::kSubnetLocal, m.subnet_local);
+    field(CmLap::kReserved62, m.reserved62);
+    field(CmLap::kAckTimeout, m.ack_timeout);
+    field(CmLap::kReserved63, m.reserved63);
+    field(CmLap::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <>
+struct Layout<CmApr> {
+  template <class Message, class Visitor>
+  static void visit(Message& m, Visitor field) {
+    field(CmApr::kLocalCommunicationId, m.local_communication_id);
+    field(CmApr::kRemoteCommunicationId, m.remote_communication_id);
+    field(CmApr::kInfoLength, m.info_length);
+    field(CmApr::kStatus, m.status);
+    field(CmApr::kReserved10, m.reserved10);
+    field(CmApr::kInfoOffset, m.info);
+    field(CmApr::kPrivateDataOffset, m.private_data);
+  }
+};
+
+template <class Message>
+Message parse_fields(std::span<const std::byte, Message::kSize> bytes) {
+  Message message;
+  Layout<Message>::visit(message, Reader{bytes.data()});
+  return message;
 }
 
-void read(const std::byte* p, const Field& field, bool& value) {
-  value = get(p, field) != 0;
-}
-
-void read(const std::byte* p, const Field& field, Psn& value) {
-  value = Psn(static_cast<std::uint32_t>(get(p, field)));
-}
-
-template <class Byte, std::size_t size>
-void read(const std::byte* p, std::array<Byte, size>& value) {
-  std::memcpy(value.data(), p, size);
-}
-
-template <class Value>
-void write(std::byte* p, const Field& field, Value value) {
-  put(p, field, static_cast<std::uint64_t>(value));
-}
-
-void write(std::byte* p, const Field& field, Psn value) {
-  put(p, field, value.value());
-}
-
-template <class Byte, std::size_t size>
-void write(std::byte* p, const std::array<Byte, size>& value) {
-  std::memcpy(p, value.data(), size);
+template <class Message>
+void serialize_fields(const Message& message, std::span<std::byte, Message::kSize> bytes) {
+  std::fill_n(bytes.data(), Message::kSize, std::byte{});
+  Layout<Message>::visit(message, Writer{bytes.data()});
 }
 
 }  // namespace
@@ -130,399 +369,99 @@ std::uint32_t mtu_bytes(std::uint8_t code) {
 }
 
 CmPath CmPath::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmPath m;
-  read(p, kLocalLid, m.local_lid);
-  read(p, kRemoteLid, m.remote_lid);
-  read(p + kLocalGidOffset, m.local_gid.bytes);
-  read(p + kRemoteGidOffset, m.remote_gid.bytes);
-  read(p, kFlowLabel, m.flow_label);
-  read(p, kReserved36, m.reserved36);
-  read(p, kPacketRate, m.packet_rate);
-  read(p, kTrafficClass, m.traffic_class);
-  read(p, kHopLimit, m.hop_limit);
-  read(p, kServiceLevel, m.service_level);
-  read(p, kSubnetLocal, m.subnet_local);
-  read(p, kReserved42, m.reserved42);
-  read(p, kAckTimeout, m.ack_timeout);
-  read(p, kReserved43, m.reserved43);
-  return m;
+  return parse_fields<CmPath>(bytes);
 }
 
 void CmPath::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalLid, local_lid);
-  write(p, kRemoteLid, remote_lid);
-  write(p + kLocalGidOffset, local_gid.bytes);
-  write(p + kRemoteGidOffset, remote_gid.bytes);
-  write(p, kFlowLabel, flow_label);
-  write(p, kReserved36, reserved36);
-  write(p, kPacketRate, packet_rate);
-  write(p, kTrafficClass, traffic_class);
-  write(p, kHopLimit, hop_limit);
-  write(p, kServiceLevel, service_level);
-  write(p, kSubnetLocal, subnet_local);
-  write(p, kReserved42, reserved42);
-  write(p, kAckTimeout, ack_timeout);
-  write(p, kReserved43, reserved43);
+  serialize_fields(*this, bytes);
 }
 
 CmReq CmReq::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmReq m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kReserved4, m.reserved4);
-  read(p, kServiceId, m.service_id);
-  read(p, kLocalCaGuid, m.local_ca_guid);
-  read(p, kReserved24, m.reserved24);
-  read(p, kLocalQueueKey, m.local_queue_key);
-  read(p, kLocalQpn, m.local_qpn);
-  read(p, kResponderResources, m.responder_resources);
-  read(p, kLocalEecn, m.local_eecn);
-  read(p, kInitiatorDepth, m.initiator_depth);
-  read(p, kRemoteEecn, m.remote_eecn);
-  read(p, kRemoteResponseTimeout, m.remote_response_timeout);
-  read(p, kTransportService, m.transport_service);
-  read(p, kEndToEndFlowControl, m.end_to_end_flow_control);
-  read(p, kStartingPsn, m.starting_psn);
-  read(p, kLocalResponseTimeout, m.local_response_timeout);
-  read(p, kRetryCount, m.retry_count);
-  read(p, kPartitionKey, m.partition_key);
-  read(p, kPathMtu, m.path_mtu);
-  read(p, kRdcExists, m.rdc_exists);
-  read(p, kRnrRetryCount, m.rnr_retry_count);
-  read(p, kMaxCmRetries, m.max_cm_retries);
-  read(p, kSrq, m.srq);
-  read(p, kExtendedTransport, m.extended_transport);
-  m.primary_path = CmPath::parse(bytes.subspan<kPrimaryPathOffset, CmPath::kSize>());
-  m.alternate_path = CmPath::parse(bytes.subspan<kAlternatePathOffset, CmPath::kSize>());
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmReq>(bytes);
 }
 
 void CmReq::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kReserved4, reserved4);
-  write(p, kServiceId, service_id);
-  write(p, kLocalCaGuid, local_ca_guid);
-  write(p, kReserved24, reserved24);
-  write(p, kLocalQueueKey, local_queue_key);
-  write(p, kLocalQpn, local_qpn);
-  write(p, kResponderResources, responder_resources);
-  write(p, kLocalEecn, local_eecn);
-  write(p, kInitiatorDepth, initiator_depth);
-  write(p, kRemoteEecn, remote_eecn);
-  write(p, kRemoteResponseTimeout, remote_response_timeout);
-  write(p, kTransportService, transport_service);
-  write(p, kEndToEndFlowControl, end_to_end_flow_control);
-  write(p, kStartingPsn, starting_psn);
-  write(p, kLocalResponseTimeout, local_response_timeout);
-  write(p, kRetryCount, retry_count);
-  write(p, kPartitionKey, partition_key);
-  write(p, kPathMtu, path_mtu);
-  write(p, kRdcExists, rdc_exists);
-  write(p, kRnrRetryCount, rnr_retry_count);
-  write(p, kMaxCmRetries, max_cm_retries);
-  write(p, kSrq, srq);
-  write(p, kExtendedTransport, extended_transport);
-  primary_path.serialize(bytes.subspan<kPrimaryPathOffset, CmPath::kSize>());
-  alternate_path.serialize(bytes.subspan<kAlternatePathOffset, CmPath::kSize>());
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmMra CmMra::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmMra m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kMessage, m.message);
-  read(p, kReserved8, m.reserved8);
-  read(p, kServiceTimeout, m.service_timeout);
-  read(p, kReserved9, m.reserved9);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmMra>(bytes);
 }
 
 void CmMra::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kMessage, message);
-  write(p, kReserved8, reserved8);
-  write(p, kServiceTimeout, service_timeout);
-  write(p, kReserved9, reserved9);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmRej CmRej::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmRej m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kMessage, m.message);
-  read(p, kReserved8, m.reserved8);
-  read(p, kInfoLength, m.info_length);
-  read(p, kReserved9, m.reserved9);
-  read(p, kReason, m.reason);
-  read(p + kInfoOffset, m.info);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmRej>(bytes);
 }
 
 void CmRej::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kMessage, message);
-  write(p, kReserved8, reserved8);
-  write(p, kInfoLength, info_length);
-  write(p, kReserved9, reserved9);
-  write(p, kReason, reason);
-  write(p + kInfoOffset, info);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmRep CmRep::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmRep m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kLocalQueueKey, m.local_queue_key);
-  read(p, kLocalQpn, m.local_qpn);
-  read(p, kReserved15, m.reserved15);
-  read(p, kLocalEecn, m.local_eecn);
-  read(p, kReserved19, m.reserved19);
-  read(p, kStartingPsn, m.starting_psn);
-  read(p, kReserved23, m.reserved23);
-  read(p, kResponderResources, m.responder_resources);
-  read(p, kInitiatorDepth, m.initiator_depth);
-  read(p, kTargetAckDelay, m.target_ack_delay);
-  read(p, kFailoverAccepted, m.failover_accepted);
-  read(p, kEndToEndFlowControl, m.end_to_end_flow_control);
-  read(p, kRnrRetryCount, m.rnr_retry_count);
-  read(p, kSrq, m.srq);
-  read(p, kReserved27, m.reserved27);
-  read(p, kLocalCaGuid, m.local_ca_guid);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmRep>(bytes);
 }
 
 void CmRep::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kLocalQueueKey, local_queue_key);
-  write(p, kLocalQpn, local_qpn);
-  write(p, kReserved15, reserved15);
-  write(p, kLocalEecn, local_eecn);
-  write(p, kReserved19, reserved19);
-  write(p, kStartingPsn, starting_psn);
-  write(p, kReserved23, reserved23);
-  write(p, kResponderResources, responder_resources);
-  write(p, kInitiatorDepth, initiator_depth);
-  write(p, kTargetAckDelay, target_ack_delay);
-  write(p, kFailoverAccepted, failover_accepted);
-  write(p, kEndToEndFlowControl, end_to_end_flow_control);
-  write(p, kRnrRetryCount, rnr_retry_count);
-  write(p, kSrq, srq);
-  write(p, kReserved27, reserved27);
-  write(p, kLocalCaGuid, local_ca_guid);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmRtu CmRtu::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmRtu m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmRtu>(bytes);
 }
 
 void CmRtu::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmDreq CmDreq::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmDreq m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kRemoteQpn, m.remote_qpn);
-  read(p, kReserved11, m.reserved11);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmDreq>(bytes);
 }
 
 void CmDreq::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kRemoteQpn, remote_qpn);
-  write(p, kReserved11, reserved11);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmDrep CmDrep::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmDrep m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmDrep>(bytes);
 }
 
 void CmDrep::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmSidrReq CmSidrReq::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmSidrReq m;
-  read(p, kRequestId, m.request_id);
-  read(p, kPartitionKey, m.partition_key);
-  read(p, kReserved6, m.reserved6);
-  read(p, kServiceId, m.service_id);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmSidrReq>(bytes);
 }
 
 void CmSidrReq::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kRequestId, request_id);
-  write(p, kPartitionKey, partition_key);
-  write(p, kReserved6, reserved6);
-  write(p, kServiceId, service_id);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmSidrRep CmSidrRep::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmSidrRep m;
-  read(p, kRequestId, m.request_id);
-  read(p, kStatus, m.status);
-  read(p, kInfoLength, m.info_length);
-  read(p, kReserved6, m.reserved6);
-  read(p, kQpn, m.qpn);
-  read(p, kReserved11, m.reserved11);
-  read(p, kServiceId, m.service_id);
-  read(p, kQueueKey, m.queue_key);
-  read(p + kInfoOffset, m.info);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmSidrRep>(bytes);
 }
 
 void CmSidrRep::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kRequestId, request_id);
-  write(p, kStatus, status);
-  write(p, kInfoLength, info_length);
-  write(p, kReserved6, reserved6);
-  write(p, kQpn, qpn);
-  write(p, kReserved11, reserved11);
-  write(p, kServiceId, service_id);
-  write(p, kQueueKey, queue_key);
-  write(p + kInfoOffset, info);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmLap CmLap::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmLap m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kReserved8, m.reserved8);
-  read(p, kRemoteQpn, m.remote_qpn);
-  read(p, kRemoteResponseTimeout, m.remote_response_timeout);
-  read(p, kReserved15, m.reserved15);
-  read(p, kReserved16, m.reserved16);
-  read(p, kLocalLid, m.local_lid);
-  read(p, kRemoteLid, m.remote_lid);
-  read(p + kLocalGidOffset, m.local_gid.bytes);
-  read(p + kRemoteGidOffset, m.remote_gid.bytes);
-  read(p, kFlowLabel, m.flow_label);
-  read(p, kReserved58, m.reserved58);
-  read(p, kTrafficClass, m.traffic_class);
-  read(p, kHopLimit, m.hop_limit);
-  read(p, kReserved61, m.reserved61);
-  read(p, kPacketRate, m.packet_rate);
-  read(p, kServiceLevel, m.service_level);
-  read(p, kSubnetLocal, m.subnet_local);
-  read(p, kReserved62, m.reserved62);
-  read(p, kAckTimeout, m.ack_timeout);
-  read(p, kReserved63, m.reserved63);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmLap>(bytes);
 }
 
 void CmLap::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kReserved8, reserved8);
-  write(p, kRemoteQpn, remote_qpn);
-  write(p, kRemoteResponseTimeout, remote_response_timeout);
-  write(p, kReserved15, reserved15);
-  write(p, kReserved16, reserved16);
-  write(p, kLocalLid, local_lid);
-  write(p, kRemoteLid, remote_lid);
-  write(p + kLocalGidOffset, local_gid.bytes);
-  write(p + kRemoteGidOffset, remote_gid.bytes);
-  write(p, kFlowLabel, flow_label);
-  write(p, kReserved58, reserved58);
-  write(p, kTrafficClass, traffic_class);
-  write(p, kHopLimit, hop_limit);
-  write(p, kReserved61, reserved61);
-  write(p, kPacketRate, packet_rate);
-  write(p, kServiceLevel, service_level);
-  write(p, kSubnetLocal, subnet_local);
-  write(p, kReserved62, reserved62);
-  write(p, kAckTimeout, ack_timeout);
-  write(p, kReserved63, reserved63);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 CmApr CmApr::parse(std::span<const std::byte, kSize> bytes) {
-  const std::byte* p = bytes.data();
-  CmApr m;
-  read(p, kLocalCommunicationId, m.local_communication_id);
-  read(p, kRemoteCommunicationId, m.remote_communication_id);
-  read(p, kInfoLength, m.info_length);
-  read(p, kStatus, m.status);
-  read(p, kReserved10, m.reserved10);
-  read(p + kInfoOffset, m.info);
-  read(p + kPrivateDataOffset, m.private_data);
-  return m;
+  return parse_fields<CmApr>(bytes);
 }
 
 void CmApr::serialize(std::span<std::byte, kSize> bytes) const {
-  std::byte* p = bytes.data();
-  std::fill_n(p, kSize, std::byte{});
-  write(p, kLocalCommunicationId, local_communication_id);
-  write(p, kRemoteCommunicationId, remote_communication_id);
-  write(p, kInfoLength, info_length);
-  write(p, kStatus, status);
-  write(p, kReserved10, reserved10);
-  write(p + kInfoOffset, info);
-  write(p + kPrivateDataOffset, private_data);
+  serialize_fields(*this, bytes);
 }
 
 namespace {
