@@ -51,12 +51,6 @@ bool is_acknowledge(const Packet& packet) {
   return packet.opcode->operation == wire::Operation::acknowledge;
 }
 
-// Answered by a response that carries data or a result, not by an ACK.
-bool awaits_response(wire::Operation operation) {
-  return operation == wire::Operation::read_request || operation == wire::Operation::compare_swap ||
-         operation == wire::Operation::fetch_add;
-}
-
 void add_stream(const Branch& branch, const Packet& packet, const analysis::PacketRecord& record) {
   const analysis::Stream& stream = analyzer()->stream(record.stream);
   branch.number(FieldId::stream, record.stream);
@@ -80,9 +74,8 @@ void add_links(const Branch& branch, const Packet& packet, const analysis::Packe
   if (is_response(packet)) {
     branch.frame(is_acknowledge(packet) ? FieldId::acks : FieldId::request_in, record.answers);
   } else {
-    branch.frame(
-        awaits_response(packet.opcode->operation) ? FieldId::response_in : FieldId::acked_in,
-        record.answered_in);
+    branch.frame(packet.opcode->awaits_response() ? FieldId::response_in : FieldId::acked_in,
+                 record.answered_in);
   }
   branch.frame(FieldId::retransmission_of, record.original);
   if (record.repetition != 0) branch.number(FieldId::repetition, record.repetition);

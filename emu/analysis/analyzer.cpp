@@ -16,25 +16,11 @@ namespace softrnic::analysis {
 
 namespace {
 
-using wire::Operation;
 using wire::Service;
 
 bool is_reliable(Service service) {
   return service == Service::reliable_connection ||
          service == Service::extended_reliable_connection;
-}
-
-bool is_answered_with_data(Operation operation) {
-  switch (operation) {
-    case Operation::read_request:
-    case Operation::compare_swap:
-    case Operation::fetch_add:
-    case Operation::flush:
-    case Operation::atomic_write:
-      return true;
-    default:
-      return false;
-  }
 }
 
 // Where the record of a frame is: pages of frame numbers, made as they come up, as a capture may
@@ -199,7 +185,7 @@ void Analyzer::State::expect_answer(Observation& o, Direction& d, const SentPack
   n.outstanding.insert(waits, kSortDepth,
                        [](const auto& a, const auto& b) { return a.psn.before(b.psn); });
   n.bytes_in_flight += packet.payload_size;
-  if (!is_answered_with_data(o.operation())) return;
+  if (!o.frame.opcode->awaits_response()) return;
   expect_data(n, packet);
   if (n.acknowledged && n.reads_outstanding > d.reads_allowed) {
     o.find(FindingKind::too_many_outstanding, 0, n.reads_outstanding, d.reads_allowed);

@@ -141,6 +141,12 @@ struct OpcodeInfo {
     return operation == Operation::read_response || operation == Operation::acknowledge ||
            operation == Operation::atomic_acknowledge;
   }
+  // A request that a READ or atomic response answers, be it empty, and not an ACK.
+  constexpr bool awaits_response() const {
+    return operation == Operation::read_request || operation == Operation::compare_swap ||
+           operation == Operation::fetch_add || operation == Operation::flush ||
+           operation == Operation::atomic_write;
+  }
   constexpr bool starts_message() const {
     return position == Position::first || position == Position::only;
   }

@@ -23,6 +23,21 @@ def acknowledgement(look):
     look.column(exchange(), "roce.acked_in", [3, 3, None, 5, None], passes=[(True, "-2")])
 
 
+@case("what a response answers is linked as such, be the response empty")
+def response(look):
+    talk = f.Talk()
+    talk.ask(f.READ_REQUEST, 0, f.reth(0x1000, 5, 64))  # 1
+    talk.answer(f.READ_ONLY, 0, f.aeth(msn=1), bytes(64))  # 2
+    talk.ask(f.FLUSH, 1, f.feth(0, 1) + f.reth(0x1000, 5, 64))  # 3
+    talk.answer(f.READ_ONLY, 1, f.aeth(msn=2))  # 4
+    talk.ask(f.ATOMIC_WRITE, 2, f.reth(0x1000, 5, 8), bytes(8))  # 5
+    talk.answer(f.READ_ONLY, 2, f.aeth(msn=3))  # 6
+    look.column(talk, "roce.request_in", [None, 1, None, 3, None, 5])
+    look.column(talk, "roce.response_in", [2, None, 4, None, 6, None], passes=[(True, "-2")])
+    look.column(talk, "roce.acked_in", [None] * 6)
+    look.expect_findings(talk, [])
+
+
 @case("the latency of an ACK, from the newest packet it acknowledges")
 def latency(look):
     look.column(exchange(), "roce.ack_latency", [None, None, "0.000100000", None, "0.000050000"])
