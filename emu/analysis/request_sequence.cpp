@@ -97,8 +97,9 @@ void RequestSequence::begin(Psn psn) {
 bool RequestSequence::restarts(const Observation& o) const {
   if (!n_.begun || !o.frame.opcode->starts_message()) return false;
   const Psn psn = o.psn();
-  const SentPacket* packet = n_.sent.find(psn);
-  if (packet != nullptr && psn.before(n_.next)) {
+  const std::int32_t distance = psn.since(n_.next);
+  const SentPacket* packet = distance < 0 ? n_.sent.find(psn) : nullptr;
+  if (packet != nullptr) {
     // From the first PSN on again, although everything up to the last one was acknowledged.
     if (psn != n_.origin || n_.next == psn + packet->psn_count) return false;
     const bool all_done = !reliable_ || (n_.acknowledged && n_.unacknowledged == n_.next);
@@ -106,7 +107,6 @@ bool RequestSequence::restarts(const Observation& o) const {
     // The same packet may be a repetition, whose acknowledgement was lost behind the capture.
     return all_done && (long_ago || !is_same(o, *packet));
   }
-  const std::int32_t distance = psn.since(n_.next);
   if (n_.read_extent_open && distance < 0 && psn.after(n_.open_read)) return false;
   return distance > kRestartDistance || distance < -kRestartDistance;
 }
@@ -117,7 +117,7 @@ RequestSequence::Place RequestSequence::place(Observation& o) {
   settle_read_by_next(o);
   const std::uint32_t count = psn_count(o);
   Place place;
-  SentPacket* packet = n_.sent.find(psn);
+  SentPacket* packet = psn.before(n_.next) ? n_.sent.find(psn) : nullptr;
   if (!psn.before(n_.next)) {
     place = advance(o, count);
   } else if (ReadRequest* read = resumed(o)) {
