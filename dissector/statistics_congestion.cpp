@@ -5,8 +5,7 @@
 #include <chrono>
 
 #include "dissector/analysis.hpp"
-#include "dissector/direction.hpp"
-#include "dissector/statistic.hpp"
+#include "dissector/direction_statistic.hpp"
 #include "dissector/statistics.hpp"
 
 namespace softrnic::dissector {
@@ -54,6 +53,12 @@ Cell cnp_rate(const CongestionCounts& counts) {
                   std::chrono::duration<double>(counts.last - counts.first).count());
 }
 
+void count_marks(CongestionCounts& row, std::uint8_t ecn) {
+  ++row.packets;
+  if (ecn != 0) ++row.capable;
+  if (ecn == kCongestionExperienced) ++row.marked;
+}
+
 Row make_row(Row beginning, const CongestionCounts& counts) {
   Row row = std::move(beginning);
   row.insert(row.end(), {Cell::of(counts.packets), share(counts.capable, counts.packets),
@@ -64,7 +69,7 @@ Row make_row(Row beginning, const CongestionCounts& counts) {
   return row;
 }
 
-class Congestion : public Statistic {
+class Congestion : public DirectionStatistic<CongestionCounts> {
  public:
   void add(const TapPacket& packet, const analysis::Analyzer& analyzer,
            std::vector<std::size_t>& changed) override {
@@ -73,56 +78,20 @@ class Congestion : public Statistic {
     const Direction direction{record.stream, record.sender};
     const bool is_cnp = packet.packet.opcode->operation == wire::Operation::cnp;
     // A CNP is about what the other side sends.
-    const std::size_t number = row_of(is_cnp ? direction.reverse() : direction);
-    CongestionCounts& row = rows_[number];
+    CongestionCounts& row = row_of(is_cnp ? direction.reverse() : direction, changed);
     row.first = std::min(row.first, record.time);
     row.last = std::max(row.last, record.time);
     if (is_cnp) {
       ++row.cnps;
     } else {
-      ++row.packets;
-      const std::uint8_t ecn = ecn_of(packet.packet, packet.icrc);
-      if (ecn != 0) ++row.capable;
-      if (ecn == kCongestionExperienced) ++row.marked;
+      count_marks(row, ecn_of(packet.packet, packet.icrc));
     }
     for (const analysis::Finding& finding : analyzer.findings(record)) {
       if (finding.kind == analysis::FindingKind::rate_changed && finding.b < finding.a) {
         ++row.rate_cuts;
       }
     }
-    changed.push_back(number);
   }
-
-  std::size_t row_count() const override { return rows_.size(); }
-
-  Row row(std::size_t index, const analysis::Analyzer& analyzer) const override {
-    const CongestionCounts& row = rows_[index];
-    const analysis::Stream& stream = analyzer.stream(row.direction.stream);
-    return make_row(
-        {Cell::of(row.direction.stream), Cell::of(side_name(stream.sides[row.direction.sender])),
-         Cell::of(side_name(stream.sides[row.direction.reverse().sender]))},
-        row);
-  }
-
-  Row total() const override {
-    CongestionCounts all;
-    for (const CongestionCounts& row : rows_) all.add(row);
-    return make_row(
-        {Cell::of(std::string("all")), Cell::of(std::string()), Cell::of(std::string())}, all);
-  }
-
- private:
-  std::size_t row_of(Direction direction) {
-    const auto [number, added] = numbers_.row(direction.key());
-    if (added) {
-      rows_.emplace_back();
-      rows_.back().direction = direction;
-    }
-    return number;
-  }
-
-  RowNumbers numbers_;
-  std::vector<CongestionCounts> rows_;
 };
 
 constexpr StatisticKind kKind = {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // -z roce,loss: what was lost in each direction, and what was sent again and why.
-#include "dissector/direction.hpp"
-#include "dissector/statistic.hpp"
+#include "dissector/direction_statistic.hpp"
 #include "dissector/statistics.hpp"
 
 namespace softrnic::dissector {
@@ -103,49 +102,20 @@ Row make_row(Row beginning, const LossCounts& counts) {
   return row;
 }
 
-class Loss : public Statistic {
+class Loss : public DirectionStatistic<LossCounts> {
  public:
   void add(const TapPacket& packet, const analysis::Analyzer& analyzer,
            std::vector<std::size_t>& changed) override {
     const analysis::PacketRecord& record = *packet.record;
     if (record.stream == analysis::kNone) return;
-    const Direction direction{record.stream, record.sender};
-    const auto [number, added] = numbers_.row(direction.key());
-    if (added) {
-      rows_.emplace_back();
-      rows_.back().direction = direction;
-    }
-    LossCounts& row = rows_[number];
+    LossCounts& row = row_of({record.stream, record.sender}, changed);
     ++row.packets;
     const std::uint64_t before = row.after_timeout;
     for (const analysis::Finding& finding : analyzer.findings(record)) {
       count(row, finding, record.relative_psn);
     }
     if (!packet.packet.opcode->is_response()) row.in_timeout = row.after_timeout != before;
-    changed.push_back(number);
   }
-
-  std::size_t row_count() const override { return rows_.size(); }
-
-  Row row(std::size_t index, const analysis::Analyzer& analyzer) const override {
-    const LossCounts& row = rows_[index];
-    const analysis::Stream& stream = analyzer.stream(row.direction.stream);
-    return make_row(
-        {Cell::of(row.direction.stream), Cell::of(side_name(stream.sides[row.direction.sender])),
-         Cell::of(side_name(stream.sides[row.direction.reverse().sender]))},
-        row);
-  }
-
-  Row total() const override {
-    LossCounts all;
-    for (const LossCounts& row : rows_) all.add(row);
-    return make_row(
-        {Cell::of(std::string("all")), Cell::of(std::string()), Cell::of(std::string())}, all);
-  }
-
- private:
-  RowNumbers numbers_;
-  std::vector<LossCounts> rows_;
 };
 
 constexpr StatisticKind kKind = {
