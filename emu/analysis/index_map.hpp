@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace softrnic::analysis {
@@ -39,13 +40,27 @@ class IndexMap {
     bool used = false;
   };
 
+  // Not to be foreseen: a capture is made by anybody, and keys chosen to collide would make each
+  // look-up a walk over all of them.
+  static std::uint64_t secret() {
+    static const std::uint64_t value = [] {
+      std::random_device source;
+      return std::uint64_t{source()} << 32 | source();
+    }();
+    return value;
+  }
+
+  // The finalizer of splitmix64.
+  static std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+  }
+
   std::size_t place(const Key& key) const {
-    std::uint64_t hash = (std::uint64_t{key[0]} << 32 | key[1]) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 32;
-    hash = (hash + (std::uint64_t{key[2]} << 32 | key[3])) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-    hash *= 0xbf58476d1ce4e5b9u;
-    std::size_t i = (hash >> 32) & (slots_.size() - 1);
+    const std::uint64_t hash = mix(mix(secret_ ^ (std::uint64_t{key[0]} << 32 | key[1])) ^
+                                   (std::uint64_t{key[2]} << 32 | key[3]));
+    std::size_t i = hash & (slots_.size() - 1);
     while (slots_[i].used && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
     return i;
   }
@@ -60,6 +75,7 @@ class IndexMap {
 
   std::vector<Slot> slots_;
   std::size_t size_ = 0;
+  std::uint64_t secret_ = secret();
 };
 
 }  // namespace softrnic::analysis
