@@ -22,7 +22,7 @@ def place(frame):
     kind, at = frame[at:at + 2], at + 2
     if kind == b"\x89\x15" and len(frame) >= at + 56:
         return at, at + 40
-    if kind == b"\x08\x00" and len(frame) >= at + 44 and frame[at + 9] == 17:
+    if kind == b"\x08\x00" and len(frame) >= at + 44 and frame[at + 9] == 17 and frame[at] & 15 >= 5:
         return at, at + (frame[at] & 15) * 4 + 8
     if kind == b"\x86\xdd" and len(frame) >= at + 64 and frame[at + 6] == 17:
         return at, at + 48
