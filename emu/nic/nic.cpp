@@ -83,6 +83,7 @@ struct Nic::Impl {
   std::uint32_t active_mtu;
   InterfaceIdentity identity;
   transport::Counters counters;
+  EventQueue events;
 
   ProtectionDomainTable domains;
   MemoryRegionTable memory;
@@ -174,6 +175,10 @@ const transport::Counters& Nic::counters() const {
   return impl_->counters;
 }
 
+EventQueue& Nic::events() {
+  return impl_->events;
+}
+
 // ---------------------------------------------------------------- domains, memory, completions
 
 ProtectionDomain Nic::allocate_domain() {
@@ -220,7 +225,8 @@ wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
       .memory = impl_->memory,
       .send_completions = *init.send_completions,
       .receive_completions = *init.receive_completions,
-      .counters = impl_->counters};
+      .counters = impl_->counters,
+      .events = impl_->events};
   QueuePairEntry& entry =
       impl_->queue_pairs.add(context, *init.send_completions, *init.receive_completions);
   impl_->scheduler.reserve(impl_->queue_pairs.size());
@@ -234,6 +240,7 @@ std::optional<ResourceError> Nic::destroy_queue_pair(std::uint32_t qpn) {
   if (impl_->memory.has_window_of(qpn)) return ResourceError::busy;
   impl_->scheduler.forget(*entry);
   impl_->queue_pairs.remove(*entry);
+  impl_->events.forget(transport::EventObject::queue_pair, qpn);
   return std::nullopt;
 }
 

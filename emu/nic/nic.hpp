@@ -20,6 +20,7 @@
 #include "link/link.hpp"
 #include "nic/address_attributes.hpp"
 #include "nic/completion_queue.hpp"
+#include "nic/event_queue.hpp"
 #include "nic/gid_table.hpp"
 #include "nic/memory_region_table.hpp"
 #include "nic/resource_error.hpp"
@@ -67,6 +68,9 @@ class Nic {
   // Largest path MTU the link carries: 256, 512, 1024, 2048 or 4096; 0 when not even 256.
   std::uint32_t active_mtu() const;
   const transport::Counters& counters() const;
+
+  // What happened to its queues that no completion tells.
+  EventQueue& events();
 
   transport::ProtectionDomain allocate_domain();
   // `busy` while a region, window, queue pair or address handle is in it.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "transport/async_event.hpp"
 #include "transport/completion.hpp"
 #include "transport/counters.hpp"
 #include "transport/memory_gate.hpp"
@@ -33,6 +34,7 @@ struct QueuePairContext {
   CompletionSink& send_completions;
   CompletionSink& receive_completions;
   Counters& counters;
+  EventSink& events = unheard_events();
 
   // Who asks, when a peer's request or a bind touches memory.
   Accessor accessor() const { return {domain, qpn}; }
