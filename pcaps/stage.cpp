@@ -137,7 +137,7 @@ void Stage::equip(Card& card) {
   card.read_only_keys = card.nic->memory().add(region).value();
   card.completions = &card.nic->create_completion_queue(256);
   nic::QueuePairInit init;
-  init.service = setting_.service;
+  init.type = transport::type_of(setting_.service);
   init.domain = card.domain;
   init.send_completions = card.completions;
   init.receive_completions = card.completions;

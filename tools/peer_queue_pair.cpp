@@ -55,7 +55,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
   keys_ = *keys;
 
   nic::QueuePairInit init;
-  init.service = options_.service;
+  init.type = transport::type_of(options_.service);
   init.domain = domain;
   init.send_completions = completions_;
   init.receive_completions = completions_;

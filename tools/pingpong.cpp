@@ -227,7 +227,7 @@ void PingPong::create_queue_pair() {
   completions_ = &nic_.create_completion_queue(options_.rx_depth + 1);
 
   nic::QueuePairInit init;
-  init.service = options_.service;
+  init.type = transport::type_of(options_.service);
   init.domain = domain_;
   init.send_completions = completions_;
   init.receive_completions = completions_;

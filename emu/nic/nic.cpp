@@ -14,6 +14,7 @@ namespace {
 
 using transport::ProtectionDomain;
 using transport::QueuePairState;
+using transport::QueuePairType;
 
 constexpr std::uint32_t kMaxRequests = 1u << 15;  // per queue
 constexpr std::uint32_t kMaxSges = 32;
@@ -52,10 +53,8 @@ bool fits(const transport::QueuePairCapacity& capacity) {
          capacity.inline_bytes <= kMaxInline;
 }
 
-bool is_offered(wire::Service service) {
-  return service == wire::Service::reliable_connection ||
-         service == wire::Service::unreliable_connection ||
-         service == wire::Service::unreliable_datagram;
+bool is_offered(QueuePairType type) {
+  return type == QueuePairType::rc || type == QueuePairType::uc || type == QueuePairType::ud;
 }
 
 ResourceError resource_error(transport::ModifyError error) {
@@ -123,7 +122,7 @@ Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
 }
 
 std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
-  if (!is_offered(init.service)) return ResourceError::bad_service;
+  if (!is_offered(init.type)) return ResourceError::bad_service;
   if (!domains.contains(init.domain)) return ResourceError::bad_domain;
   if (!has(init.send_completions) || !has(init.receive_completions)) {
     return ResourceError::bad_completion_queue;
@@ -219,7 +218,7 @@ wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
   if (const auto error = impl_->check(init)) return wire::Unexpected{*error};
   const transport::QueuePairContext context{
       .qpn = init.qpn ? *init.qpn : impl_->queue_pairs.next_number(),
-      .service = init.service,
+      .type = init.type,
       .domain = init.domain,
       .capacity = init.capacity,
       .memory = impl_->memory,

@@ -46,7 +46,7 @@ struct NicConfig {
 };
 
 struct QueuePairInit {
-  wire::Service service = wire::Service::reliable_connection;
+  transport::QueuePairType type = transport::QueuePairType::rc;
   transport::ProtectionDomain domain{};
   CompletionQueue* send_completions = nullptr;
   CompletionQueue* receive_completions = nullptr;

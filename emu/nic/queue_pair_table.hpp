@@ -21,7 +21,7 @@ struct QueuePairEntry : ListNode, Timed {
                  CompletionQueue& receive)
       : queue_pair(context), send_completions(&send), receive_completions(&receive) {}
 
-  bool is_datagram() const { return queue_pair.service() == wire::Service::unreliable_datagram; }
+  bool is_datagram() const { return queue_pair.type() == transport::QueuePairType::ud; }
 
   transport::QueuePair queue_pair;
   Path path;  // connected services, from RTR on

@@ -5,6 +5,7 @@
 #include "transport/completion.hpp"
 #include "transport/counters.hpp"
 #include "transport/queue_pair_attributes.hpp"
+#include "transport/queue_pair_type.hpp"
 #include "transport/work_request.hpp"
 
 namespace softrnic::transport {
@@ -95,6 +96,22 @@ std::string_view to_string(CompletionStatus status) {
       return "general error";
   }
   return "unknown status";
+}
+
+std::string_view to_string(QueuePairType type) {
+  switch (type) {
+    case QueuePairType::rc:
+      return "RC";
+    case QueuePairType::uc:
+      return "UC";
+    case QueuePairType::ud:
+      return "UD";
+    case QueuePairType::xrc_initiator:
+      return "XRC initiator";
+    case QueuePairType::xrc_target:
+      return "XRC target";
+  }
+  return "unknown type";
 }
 
 std::string_view to_string(QueuePairState state) {

@@ -34,12 +34,12 @@ bool is_legal(QueuePairState from, QueuePairState to) {
 }  // namespace
 
 QueuePair::QueuePair(const QueuePairContext& context) : context_(context) {
-  switch (context.service) {
-    case wire::Service::unreliable_connection:
+  switch (context.type) {
+    case QueuePairType::uc:
       requester_ = std::make_unique<UnreliableRequester>(context_, attributes_);
       responder_ = std::make_unique<UcResponder>(context_, attributes_);
       break;
-    case wire::Service::unreliable_datagram:
+    case QueuePairType::ud:
       requester_ = std::make_unique<UnreliableRequester>(context_, attributes_);
       responder_ = std::make_unique<UdResponder>(context_, attributes_);
       break;

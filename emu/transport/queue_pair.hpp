@@ -15,6 +15,7 @@
 #include "transport/memory_gate.hpp"
 #include "transport/packet.hpp"
 #include "transport/queue_pair_attributes.hpp"
+#include "transport/queue_pair_type.hpp"
 #include "transport/work_request.hpp"
 #include "wire/expected.hpp"
 #include "wire/instant.hpp"
@@ -27,7 +28,7 @@ class Responder;
 // What a queue pair is made with, fixed for its life. References must outlive it.
 struct QueuePairContext {
   std::uint32_t qpn;
-  wire::Service service;  // reliable_connection, unreliable_connection or unreliable_datagram
+  QueuePairType type;
   ProtectionDomain domain;
   QueuePairCapacity capacity;
   MemoryGate& memory;
@@ -36,6 +37,7 @@ struct QueuePairContext {
   Counters& counters;
   EventSink& events = unheard_events();
 
+  wire::Service service() const { return service_of(type); }
   // Who asks, when a peer's request or a bind touches memory.
   Accessor accessor() const { return {domain, qpn}; }
 };
@@ -48,7 +50,8 @@ class QueuePair {
   QueuePair& operator=(const QueuePair&) = delete;
 
   std::uint32_t qpn() const { return context_.qpn; }
-  wire::Service service() const { return context_.service; }
+  QueuePairType type() const { return context_.type; }
+  wire::Service service() const { return context_.service(); }
   ProtectionDomain domain() const { return context_.domain; }
   QueuePairState state() const { return state_; }
   const QueuePairAttributes& attributes() const { return attributes_; }

@@ -29,7 +29,7 @@ class UnreliableRequester final : public Requester {
   bool failed() const override { return failed_; }
 
  private:
-  bool is_datagram() const { return context_.service == wire::Service::unreliable_datagram; }
+  bool is_datagram() const { return context_.type == QueuePairType::ud; }
   void fill_headers(const SendEntry& entry, bool first, bool last, OutboundPacket& out);
   void retire_head(CompletionStatus status);
 

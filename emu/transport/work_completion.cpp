@@ -31,7 +31,7 @@ bool complete_receive(const QueuePairContext& context, ReceiveQueue& queue,
                       std::uint64_t byte_length) {
   const bool immediate = packet.opcode.has(wire::kImmDt);
   const bool invalidate = packet.opcode.has(wire::kIeth);
-  const bool datagram = context.service == wire::Service::unreliable_datagram;
+  const bool datagram = context.type == QueuePairType::ud;
   ++context.counters.rdma_recvs;
   const std::uint64_t id = queue.front().id;
   queue.pop();

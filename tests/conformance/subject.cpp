@@ -114,8 +114,8 @@ Subject::Subject(const Setup& setup)
       memory_(7),
       sends_(setup.completions),
       receives_(setup.completions),
-      qp_({kSubjectQpn, setup.service, kDomain, setup.capacity, memory_, sends_, receives_,
-           counters_}) {
+      qp_({kSubjectQpn, transport::type_of(setup.service), kDomain, setup.capacity, memory_, sends_,
+           receives_, counters_}) {
   keys_ = add_region(kDomain, transport::kLocalWrite | transport::kRemoteWrite |
                                   transport::kRemoteRead | transport::kRemoteAtomic);
   for (const QueuePairState to :

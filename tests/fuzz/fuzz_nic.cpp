@@ -210,7 +210,7 @@ class Subject {
     for (const Service service : {Service::reliable_connection, Service::unreliable_connection,
                                   Service::unreliable_datagram}) {
       nic::QueuePairInit init;
-      init.service = service;
+      init.type = transport::type_of(service);
       init.domain = domain_;
       init.send_completions = init.receive_completions = completions_;
       init.capacity = {16, 16, 2, 2};

@@ -104,7 +104,7 @@ std::array<std::uint32_t, 2> CaseNet::create_pair(const Connection& connection) 
   for (std::size_t i = 0; i < 2; ++i) {
     const Side& side = connection.sides[i];
     nic::QueuePairInit init;
-    init.service = connection.service;
+    init.type = transport::type_of(connection.service);
     init.domain = users_[side.nic].domain;
     init.send_completions = users_[side.nic].sends;
     init.receive_completions = users_[side.nic].receives;

@@ -50,7 +50,7 @@ struct Bench {
     options.receives = 4;
     options.message_size = 4096;
     nic::QueuePairInit init;
-    init.service = service;
+    init.type = transport::type_of(service);
     init.domain = domain;
     init.send_completions = &completions;
     init.receive_completions = &completions;

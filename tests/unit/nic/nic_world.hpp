@@ -168,7 +168,7 @@ inline Endpoint make_endpoint(Nic& nic, wire::Service service, std::size_t buffe
   e.domain = nic.allocate_domain();
   e.completions = &nic.create_completion_queue(1024);
   QueuePairInit init;
-  init.service = service;
+  init.type = transport::type_of(service);
   init.domain = e.domain;
   init.send_completions = init.receive_completions = e.completions;
   init.capacity = {256, 256, 4, 4};

@@ -35,7 +35,7 @@ struct Endpoint {
   Endpoint(std::uint32_t qpn, wire::Service service, QueuePairCapacity capacity)
       : memory(1 << 20),
         qp(QueuePairContext{.qpn = qpn,
-                            .service = service,
+                            .type = type_of(service),
                             .domain = ProtectionDomain{1},
                             .capacity = capacity,
                             .memory = memory,
