@@ -10,10 +10,10 @@ CompletionStatus execute_locally(const QueuePairContext& context, const SendRequ
       fault = context.memory.invalidate_local(context.accessor(), request.invalidate_key);
       break;
     case SendOperation::fast_register:
-      fault = context.memory.fast_register(context.domain, request.registration);
+      fault = context.memory.fast_register(context.domain, *request.registration);
       break;
     case SendOperation::bind_window:
-      fault = context.memory.bind_window(context.accessor(), request.binding);
+      fault = context.memory.bind_window(context.accessor(), *request.binding);
       break;
     default:
       break;

@@ -3,7 +3,8 @@
 // state both obey (IBTA vol. 1, 10.2.4, 10.3.1).
 //
 // Sans-I/O. In: work requests, packets, and `now`. Out: packets, completions, the next deadline.
-// Not thread-safe. Nothing here allocates after construction.
+// Not thread-safe. Nothing here allocates after construction, but for the first request that
+// registers or binds.
 #pragma once
 
 #include <memory>

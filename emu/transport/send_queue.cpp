@@ -44,6 +44,18 @@ std::uint64_t length_of(const SendRequest& request) {
 
 namespace {
 
+// What to register or bind is there.
+bool has_operand(const SendRequest& request) {
+  switch (request.operation) {
+    case SendOperation::fast_register:
+      return request.registration != nullptr;
+    case SendOperation::bind_window:
+      return request.binding != nullptr;
+    default:
+      return true;
+  }
+}
+
 bool takes_inline(SendOperation operation) {
   switch (operation) {
     case SendOperation::send:
@@ -76,6 +88,7 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
                     !takes_inline(request.operation))) {
     return PostError::bad_inline;
   }
+  if (!has_operand(request)) return PostError::bad_operation;
   const std::uint64_t length = length_of(request);
   if (length > kMaxMessage) return PostError::message_too_long;
 
@@ -89,8 +102,19 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
     std::copy(request.inline_data.begin(), request.inline_data.end(), bytes);
     ring_[at].request.inline_data = {bytes, request.inline_data.size()};
   }
+  if (is_local(request.operation)) keep_operand(at, request);
   ++size_;
   return std::nullopt;
+}
+
+void SendQueue::keep_operand(std::uint32_t at, const SendRequest& request) {
+  if (operands_.empty()) operands_.resize(capacity_);
+  SendRequest& kept = ring_[at].request;
+  if (request.operation == SendOperation::fast_register) {
+    kept.registration = &operands_[at].emplace<FastRegistration>(*request.registration);
+  } else if (request.operation == SendOperation::bind_window) {
+    kept.binding = &operands_[at].emplace<WindowBinding>(*request.binding);
+  }
 }
 
 void SendQueue::pop() {

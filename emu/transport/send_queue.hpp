@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <variant>
 #include <vector>
 
 #include "transport/completion.hpp"
@@ -14,7 +15,7 @@
 namespace softrnic::transport {
 
 struct SendEntry {
-  SendRequest request;       // its `sges` and `inline_data` point into the queue's own storage
+  SendRequest request;       // what it points to lies in the queue's own storage
   std::uint64_t length = 0;  // bytes of payload, sent or fetched
 
   // Set when the request is begun, that is, given its PSNs.
@@ -73,6 +74,10 @@ class SendQueue {
   const SendEntry& operator[](std::uint32_t index) const { return ring_[slot(index)]; }
 
  private:
+  using MemoryOperand = std::variant<FastRegistration, WindowBinding>;
+
+  // Copies what a request that changes keys points to; the first such request makes the room.
+  void keep_operand(std::uint32_t at, const SendRequest& request);
   std::uint32_t slot(std::uint32_t index) const {
     const std::uint32_t at = head_ + index;
     return at < capacity_ ? at : at - capacity_;
@@ -84,6 +89,7 @@ class SendQueue {
   std::vector<SendEntry> ring_;
   std::vector<Sge> sges_;
   std::vector<std::byte> inline_data_;
+  std::vector<MemoryOperand> operands_;
   std::uint32_t head_ = 0;
   std::uint32_t size_ = 0;
 };

@@ -49,6 +49,8 @@ struct SendRequest {
   // Wait until earlier requests of this queue pair have completed that get a response: RDMA READs,
   // atomics, ATOMIC WRITEs, FLUSHes.
   bool fence = false;
+  bool flush_all = false;      // FLUSH: all that remote_key reaches, instead of flush_length
+  std::uint8_t placement = 0;  // FLUSH: OR of Placement
   // What is sent, or where a READ's or atomic's answer goes. Copied when posted.
   std::span<const Sge> sges{};
   // Sent instead of a list, and copied when posted, so that no region is needed. SENDs and WRITEs
@@ -60,14 +62,13 @@ struct SendRequest {
   std::uint32_t immediate = 0;
   std::uint64_t swap_add = 0;  // atomics
   std::uint64_t compare = 0;
-  std::uint64_t flush_length = 0;  // FLUSH: bytes from remote_address on,
-  bool flush_all = false;          // or all that remote_key reaches
-  std::uint8_t placement = 0;      // FLUSH: OR of Placement
+  std::uint64_t flush_length = 0;  // FLUSH: bytes from remote_address on
 
   // The key that a SEND with invalidate invalidates at the peer, or a local invalidate here.
   std::uint32_t invalidate_key = 0;
-  FastRegistration registration{};  // fast_register
-  WindowBinding binding{};          // bind_window
+  // For requests that are rare, and large: copied when posted, out of the way of all others.
+  const FastRegistration* registration = nullptr;  // fast_register
+  const WindowBinding* binding = nullptr;          // bind_window
 
   // UD: where to, as a handle the NIC resolves, and the destination's number and key.
   std::uint32_t address_handle = 0;

@@ -33,12 +33,13 @@ struct Requests {
     SendRequest request;
     request.id = id;
     request.operation = SendOperation::fast_register;
-    request.registration = {
+    const transport::FastRegistration registration{
         .key = key,
         .access = transport::kLocalWrite | transport::kRemoteWrite | transport::kRemoteRead,
         .address = kFastBase,
         .host_address = reinterpret_cast<std::uintptr_t>(subject.bytes().data()),
         .length = length};
+    request.registration = &registration;
     REQUIRE_FALSE(post(request).has_value());
   }
   void invalidate(std::uint64_t id, std::uint32_t key, bool signaled = true) {
@@ -55,12 +56,14 @@ struct Requests {
     request.id = id;
     request.operation = SendOperation::bind_window;
     request.fence = fence;
-    request.binding = {.window_key = key,
-                       .new_key = new_key,
-                       .region_key = bindable,
-                       .access = transport::kRemoteRead | transport::kRemoteWrite,
-                       .address = Subject::kBase,
-                       .length = length};
+    const transport::WindowBinding binding{
+        .window_key = key,
+        .new_key = new_key,
+        .region_key = bindable,
+        .access = transport::kRemoteRead | transport::kRemoteWrite,
+        .address = Subject::kBase,
+        .length = length};
+    request.binding = &binding;
     REQUIRE_FALSE(post(request).has_value());
   }
   bool reaches(std::uint32_t key, std::uint64_t address) {
@@ -250,6 +253,16 @@ TEST_CASE("11.4.1.1 UC carries local requests out, UD has none") {
     request.address_handle = 1;
     CHECK(ud.post(request) == PostError::bad_operation);
   }
+}
+
+TEST_CASE("11.4.1.1 A registration or bind that says nothing of what is refused") {
+  Requests r;
+  for (const auto operation : {SendOperation::fast_register, SendOperation::bind_window}) {
+    SendRequest request;
+    request.operation = operation;
+    CHECK(r.post(request) == PostError::bad_operation);
+  }
+  CHECK(r.subject.sent().empty());
 }
 
 TEST_CASE("10.6.7 Peers reach memory through a window, and lose it with it") {
