@@ -23,12 +23,13 @@ GROUPS = {
     "house": ("rules of the tree: licence lines, floors, format", False),
     "release": ("every test program, built as users get it", False),
     "dissector": ("the Wireshark plugin, as tshark shows captures with it", False),
-    "sanitized": ("the Catch2 programs under Clang's address and undefined-behaviour sanitizers",
+    "sanitized": ("the test programs under Clang's address and undefined-behaviour sanitizers",
                   False),
     "fuzz": ("the fuzz targets, a minute each (--all: ten minutes)", False),
     "interop": ("a real RoCE peer: Linux rdma_rxe in a small guest", False),
     "tidy": ("clang-tidy over every source file", True),
-    "thread": ("the Catch2 programs under the thread sanitizer", True),
+    "thread": ("the same under the thread sanitizer", True),
+    "soak": ("ten million operations over a bad link; a tenth of them with the sanitizers", True),
 }
 
 FUZZ_SECONDS, FUZZ_SECONDS_ALL = 60, 600
@@ -77,19 +78,14 @@ class Run:
                      limit=SCRIPT_SECONDS, skip_status=None,
                      on_case=lambda case: self.results.add(case, tell=True))
 
-    def catch2(self, group, preset):
-        chosen = [program for program in programs.of_build(TOP, preset) if program.is_catch2]
+    def sanitized(self, group, preset):
+        chosen = [program for program in programs.of_build(TOP, preset) if program.is_sanitized]
         programs.run_all(chosen, group, self.results, self.selection, self.program_seconds,
                          self.workers)
 
 
-def catch2_targets(preset):
-    return lambda: [program.name for program in programs.of_build(TOP, preset)
-                    if program.is_catch2]
-
-
 def fuzz_preset_targets():
-    targets = catch2_targets("fuzz")()
+    targets = programs.sanitized_targets(TOP, "fuzz")
     if os.path.isdir(os.path.join(TOP, "tests/fuzz")):
         targets.append("tests/fuzz/all")
     return targets
@@ -116,7 +112,7 @@ def run_dissector(run):
 def run_sanitized(run):
     if run.build("fuzz", fuzz_preset_targets):
         run.heading("sanitized")
-        run.catch2("sanitized", "fuzz")
+        run.sanitized("sanitized", "fuzz")
 
 
 def run_fuzz(run):
@@ -140,9 +136,26 @@ def run_tidy(run):
 
 
 def run_thread(run):
-    if run.build("tsan", catch2_targets("tsan")):
+    if run.build("tsan", lambda: programs.sanitized_targets(TOP, "tsan")):
         run.heading("thread")
-        run.catch2("thread", "tsan")
+        run.sanitized("thread", "tsan")
+
+
+# The whole soak: what the short form in `release`, `sanitized` and `thread` is a part of.
+SOAKS = {"release": ["--operations", "10000000"],
+         "fuzz": ["--operations", "1000000"],
+         "tsan": ["--operations", "1000000", "--threads"]}
+
+
+def run_soak(run):
+    run.heading("soak")
+    for preset, options in SOAKS.items():
+        if run.selection.wants(f"soak/{preset}") and run.build(preset, lambda: ["test_soak"]):
+            program = os.path.join(TOP, "build", preset, "bin/test_soak")
+            anything.run(f"soak/{preset}", [program, *options], skip_status=None,
+                         environment={**programs.SANITIZER_ENVIRONMENT, **os.environ},
+                         directory=TOP, limit=SCRIPT_SECONDS,
+                         on_case=lambda case: run.results.add(case, tell=True))
 
 
 def parse(arguments):
@@ -163,7 +176,7 @@ def main(arguments):
     began = time.monotonic()
     bodies = {"house": run_house, "release": run_release, "dissector": run_dissector,
               "sanitized": run_sanitized, "fuzz": run_fuzz, "interop": run_interop,
-              "tidy": run_tidy, "thread": run_thread}
+              "tidy": run_tidy, "thread": run_thread, "soak": run_soak}
     for group in GROUPS:
         if run.wants(group):
             bodies[group](run)

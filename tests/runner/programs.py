@@ -26,6 +26,7 @@ class Program:
     directory: str
     environment: dict
     is_catch2: bool
+    is_sanitized: bool  # built and run by the sanitizers' groups too
     skip_status: int | None
     alone: bool  # must not share the machine with another
 
@@ -47,8 +48,15 @@ def _program(test, folder):
         directory=properties.get("WORKING_DIRECTORY", folder),
         environment={**SANITIZER_ENVIRONMENT, **os.environ, **variables},
         is_catch2="catch2" in properties.get("LABELS", []),
+        is_sanitized=not {"catch2", "sanitized"}.isdisjoint(properties.get("LABELS", [])),
         skip_status=None if skip_status is None else int(skip_status),
         alone=bool(properties.get("RUN_SERIAL", False)))
+
+
+def sanitized_targets(top, preset):
+    """What the sanitizers' groups build: each program once, however many tests it makes."""
+    return sorted({os.path.basename(program.command[0]) if program.command else program.name
+                   for program in of_build(top, preset) if program.is_sanitized})
 
 
 def run_all(programs, group, results, selection, limit, workers):
