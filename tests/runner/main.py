@@ -164,7 +164,7 @@ def parse(arguments):
         description="Installs what is needed, builds softrnic and runs its tests.",
         epilog="groups:\n" + "\n".join(f"  {name:10} {text}{' (only with --all or when named)' * late}"
                                        for name, (text, late) in GROUPS.items()))
-    parser.add_argument("--all", action="store_true", help="also what takes longer than 20 minutes")
+    parser.add_argument("--all", action="store_true", help="also what takes longer than 25 minutes")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for every case")
     parser.add_argument("filters", nargs="*", metavar="FILTER",
                         help="run only cases whose name, GROUP/PROGRAM/CASE, contains it")
