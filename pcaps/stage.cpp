@@ -106,7 +106,7 @@ void Stage::plug_in(Card& card, std::string_view name, unsigned number,
   options.on_fault = [this, interface](wire::Instant at, link::Direction direction,
                                        const wire::ByteChain& frame, std::string_view fault) {
     // The others reach the wire, and with it the capture.
-    if (fault.starts_with("drop")) file_->write(at, interface, direction, frame, fault);
+    if (fabric::is_loss(fault)) file_->write(at, interface, direction, frame, fault);
   };
   if (!rules.empty()) port = fabric::inject_faults(std::move(port), std::move(rules), options);
   port = std::make_unique<OneByOne>(std::move(port));

@@ -79,7 +79,7 @@ void Stage::plug_in(Card& card, bool is_alice, std::uint64_t which) {
                                                 std::string_view fault) {
     note_fault(is_alice, at, frame, fault);
     // The others reach the wire, and with it the capture.
-    if (capture_ && fault.starts_with("drop")) {
+    if (capture_ && fabric::is_loss(fault)) {
       capture_->write(at, interface, direction, frame, fault);
     }
   };

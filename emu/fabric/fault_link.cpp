@@ -7,7 +7,9 @@
 #include <array>
 #include <deque>
 
+#include "fabric/answer.hpp"
 #include "fabric/fault_script.hpp"
+#include "fabric/header_rewrite.hpp"
 #include "fabric/held_frames.hpp"
 #include "link/frame_pool.hpp"
 
@@ -36,10 +38,6 @@ bool copy_bytes(const Frame& from, Frame& to) {
   return wire::copy(from.bytes(), room) == from.size();
 }
 
-void flip_bit(Frame& frame, std::size_t bit) {
-  frame.mutable_bytes().slice(bit / 8, 1).front()[0] ^= std::byte{0x80} >> (bit % 8);
-}
-
 // Sets "congestion experienced" (RFC 3168), which the ICRC does not cover.
 void mark_congestion(Frame& frame, const wire::PacketView& packet) {
   constexpr std::uint8_t kCongestionExperienced = 3;
@@ -58,20 +56,17 @@ void mark_congestion(Frame& frame, const wire::PacketView& packet) {
 std::string note_of(const FaultScript::Verdict& verdict) {
   const FaultRule& rule = *verdict.rule;
   switch (rule.action) {
-    case FaultRule::Action::drop:
-      return "drop: " + rule.text;
-    case FaultRule::Action::duplicate:
-      return "duplicate: " + rule.text;
-    case FaultRule::Action::reorder:
-      return "reorder: " + rule.text;
-    case FaultRule::Action::delay:
-      return "delay: " + rule.text;
-    case FaultRule::Action::mark_ecn:
-      return "mark-ecn: " + rule.text;
     case FaultRule::Action::corrupt:
+      return fmt::format("corrupt {} bit {}: {}", rule.field, verdict.field_bit, rule.text);
+    case FaultRule::Action::silence:
+      return fmt::format("drop in silence: {}", rule.text);
+    case FaultRule::Action::answer:
+      if (!rule.delivers_request) return fmt::format("drop and answer: {}", rule.text);
+      break;
+    default:
       break;
   }
-  return fmt::format("corrupt {} bit {}: {}", rule.field, verdict.field_bit, rule.text);
+  return fmt::format("{}: {}", to_string(rule.action), rule.text);
 }
 
 class InjectedFaults final : public FaultLink {
@@ -80,7 +75,7 @@ class InjectedFaults final : public FaultLink {
                  FaultOptions options)
       : inner_(std::move(inner)),
         on_fault_(std::move(options.on_fault)),
-        script_(std::move(rules), options.seed, options.all_traffic),
+        script_(std::move(rules), options.seed, options.all_traffic, std::move(options.connected)),
         copies_(wire::kHeadroom + wire::EthernetHeader::kMaxSize + inner_->capabilities().mtu) {
     counts_.applied.resize(script_.rule_count());
   }
@@ -124,6 +119,7 @@ class InjectedFaults final : public FaultLink {
       const std::size_t got = inner_->rx_burst(now, room);
       if (got == 0) break;
       for (Frame* frame : room.first(got)) handle(Direction::inbound, frame);
+      push_batch();  // answers
       n += take_ready(room);
     }
     return n;
@@ -164,7 +160,7 @@ class InjectedFaults final : public FaultLink {
   // One frame on its way out or in; takes over its loan.
   void handle(Direction direction, Frame* frame) {
     const std::optional<wire::PacketView> packet = view(*frame);
-    const FaultScript::Verdict verdict = script_.judge(direction, packet);
+    const FaultScript::Verdict verdict = script_.judge(now_, direction, packet);
     if (verdict.rule == nullptr) return pass(direction, frame);
 
     std::string note = note_of(verdict);
@@ -172,14 +168,27 @@ class InjectedFaults final : public FaultLink {
     if (on_fault_) on_fault_(now_, direction, frame->bytes(), note);
     switch (verdict.rule->action) {
       case FaultRule::Action::drop:
+      case FaultRule::Action::silence:
         return give_back(direction, frame);
+      case FaultRule::Action::answer:
+        answer(direction, *packet, verdict);
+        if (!verdict.rule->delivers_request) return give_back(direction, frame);
+        break;
       case FaultRule::Action::duplicate:
-        return duplicate(direction, frame, std::move(note));
+        return duplicate(direction, frame, *verdict.rule, std::move(note));
       case FaultRule::Action::reorder:
       case FaultRule::Action::delay:
         return hold(direction, frame, *verdict.rule, std::move(note));
       case FaultRule::Action::corrupt:
         flip_bit(*frame, verdict.frame_bit);
+        if (verdict.rule->sums == FaultRule::Sums::repaired)
+          repair_flipped(*frame, *packet, verdict);
+        break;
+      case FaultRule::Action::rewrite:
+        write_fields(*frame, *packet, verdict.rule->assignments);
+        if (verdict.rule->sums == FaultRule::Sums::repaired) {
+          repair_sums(*frame, *packet, verdict.rule->assignments);
+        }
         break;
       case FaultRule::Action::mark_ecn:
         mark_congestion(*frame, *packet);
@@ -213,7 +222,8 @@ class InjectedFaults final : public FaultLink {
     }
   }
 
-  void duplicate(Direction direction, Frame* frame, std::string note) {
+  void duplicate(Direction direction, Frame* frame, const FaultRule& rule, std::string note) {
+    if (rule.delay != wire::Duration{}) return duplicate_later(direction, frame, rule, note);
     Frame* copy = direction == Direction::outbound ? allocate_below() : allocate_copy();
     if (copy != nullptr && !copy_bytes(*frame, *copy)) {
       give_up(direction, copy);
@@ -225,12 +235,26 @@ class InjectedFaults final : public FaultLink {
     forward(direction, copy);
   }
 
-  void hold(Direction direction, Frame* frame, const FaultRule& rule, std::string note) {
-    Frame* copy = held(direction).size() < kMaxHeldFrames ? allocate_copy() : nullptr;
-    if (copy == nullptr || !copy_bytes(*frame, *copy)) {
-      if (copy != nullptr) copies_.release(copy);
-      return pass(direction, frame);
+  void duplicate_later(Direction direction, Frame* frame, const FaultRule& rule,
+                       const std::string& note) {
+    if (Frame* copy = copy_to_hold(direction, *frame)) {
+      copy->note = note;
+      held(direction).hold_until(copy, now_ + rule.delay);
     }
+    pass(direction, frame);
+  }
+
+  // A copy of the frame, to be held; null when too many are.
+  Frame* copy_to_hold(Direction direction, const Frame& frame) {
+    Frame* copy = held(direction).size() < kMaxHeldFrames ? allocate_copy() : nullptr;
+    if (copy == nullptr || copy_bytes(frame, *copy)) return copy;
+    copies_.release(copy);
+    return nullptr;
+  }
+
+  void hold(Direction direction, Frame* frame, const FaultRule& rule, std::string note) {
+    Frame* copy = copy_to_hold(direction, *frame);
+    if (copy == nullptr) return pass(direction, frame);
     copy->note = std::move(note);
     if (rule.action == FaultRule::Action::delay) {
       held(direction).hold_until(copy, now_ + rule.delay);
@@ -238,6 +262,28 @@ class InjectedFaults final : public FaultLink {
       held(direction).hold_behind(copy, rule.displacement, now_ + kReorderTimeout);
     }
     give_back(direction, frame);
+  }
+
+  // To where the request came from: a sent one's answer is received, and the other way round.
+  void answer(Direction direction, const wire::PacketView& request,
+              const FaultScript::Verdict& verdict) {
+    const Direction back =
+        direction == Direction::outbound ? Direction::inbound : Direction::outbound;
+    Frame* reply = back == Direction::outbound ? allocate_below() : allocate_copy();
+    if (reply == nullptr) return;  // the wire has no room for it: lost like any other
+    if (!write_answer(request, verdict.answer_qpn, verdict.aeth, *reply)) {
+      return give_up(back, reply);
+    }
+    reply->note = fmt::format("answer: {}", verdict.rule->text);
+    forward(back, reply);
+  }
+
+  // The checksum whose bit was flipped stays as it is.
+  static void repair_flipped(Frame& frame, const wire::PacketView& packet,
+                             const FaultScript::Verdict& verdict) {
+    FieldValue flipped;
+    flipped.name = verdict.rule->field;
+    repair_sums(frame, packet, {&flipped, 1});
   }
 
   void release_due(Direction direction) {
@@ -310,6 +356,10 @@ class InjectedFaults final : public FaultLink {
 
 }  // namespace
 
+bool is_loss(std::string_view note) {
+  return note.starts_with("drop");
+}
+
 std::unique_ptr<FaultLink> inject_faults(std::unique_ptr<link::Link> inner,
                                          std::vector<FaultRule> rules, FaultOptions options) {
   return std::make_unique<InjectedFaults>(std::move(inner), std::move(rules), std::move(options));
@@ -319,11 +369,11 @@ CapturedFaults inject_faults(std::unique_ptr<link::Link> inner, std::vector<Faul
                              FaultOptions options, std::shared_ptr<link::CaptureFile> file,
                              std::string_view interface_name) {
   const std::uint32_t interface = file->add_interface(interface_name);
-  // Only a dropped frame is in neither capture.
+  // Only a lost frame is in neither capture.
   options.on_fault = [file, interface, told = std::move(options.on_fault)](
                          Instant at, Direction direction, const wire::ByteChain& frame,
                          std::string_view note) {
-    if (note.starts_with("drop:")) file->write(at, interface, direction, frame, note);
+    if (is_loss(note)) file->write(at, interface, direction, frame, note);
     if (told) told(at, direction, frame, note);
   };
   auto faults = inject_faults(link::capture(std::move(inner), file, interface, Direction::outbound),

@@ -7,8 +7,9 @@
 //
 // A delayed or reordered frame is held as a copy of the wrapper's own; next_deadline() and flush()
 // let it go. A reordered frame that no other follows goes after kReorderTimeout. A frame that
-// comes out of a fault carries "ACTION: RULE" as its note. Statistics and capabilities are those
-// of the link below.
+// comes out of a fault carries "ACTION: RULE" as its note. An answer goes back to where its request
+// came from: onto the link below, or to the NIC. Statistics and capabilities are those of the link
+// below.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "fabric/fault_rule.hpp"
+#include "fabric/fault_script.hpp"
 #include "link/capture_link.hpp"
 #include "link/link.hpp"
 
@@ -30,11 +32,17 @@ struct FaultOptions {
   std::uint64_t seed = 1;
   // Faults without a filter also hit frames that are not RoCE.
   bool all_traffic = false;
+  // Who sends what goes to a queue pair, for rules that answer. May be empty.
+  ConnectedQueuePair connected;
   // Told of each fault as it happens: the frame as it was before, and the note ("drop: rule
-  // text"). A capture writes dropped frames from here. May be empty.
+  // text"). A capture writes lost frames from here; see is_loss(). May be empty.
   std::function<void(wire::Instant, link::Direction, const wire::ByteChain&, std::string_view note)>
       on_fault;
 };
+
+// Whether a note says that its frame goes no further: it was dropped, fell into a silence, or was
+// answered in the name of its destination.
+bool is_loss(std::string_view note);
 
 // Faults applied per rule so far, in rule order.
 struct FaultCounts {

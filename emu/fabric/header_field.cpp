@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fabric/header_field.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -83,14 +84,25 @@ std::optional<BitRange> find_in_network(const wire::PacketView& packet, const Qu
 
 }  // namespace
 
-bool is_header_field(std::string_view text) {
+std::size_t header_field_width(std::string_view text) {
   const QualifiedName name = split(text);
-  for (const TransportHeader& header : kTransportHeaders) {
-    if (names(name, header.name) && find_in(header.fields, name.field, 0)) return true;
+  std::size_t width = 0;
+  const auto look = [&](std::string_view header, std::span<const Field> fields) {
+    if (!names(name, header)) return;
+    width = std::max(width, find_in(fields, name.field, 0).value_or(BitRange{}).count);
+  };
+  for (const TransportHeader& header : kTransportHeaders) look(header.name, header.fields);
+  look("udp", wire::UdpHeader::kFields);
+  look("ipv4", wire::Ipv4Header::kFields);
+  for (const std::string_view header : {"ipv6", "grh"}) {
+    look(header, wire::Ipv6Header::kFields);
+    look(header, kIpv6Addresses);
   }
-  return (names(name, "udp") && find_in(wire::UdpHeader::kFields, name.field, 0)) ||
-         (names(name, "ipv4") && find_in(wire::Ipv4Header::kFields, name.field, 0)) ||
-         ((names(name, "ipv6") || names(name, "grh")) && find_in_ipv6(name.field, 0));
+  return width;
+}
+
+bool is_header_field(std::string_view name) {
+  return header_field_width(name) > 0;
 }
 
 std::optional<BitRange> find_header_field(const wire::PacketView& packet, std::string_view text) {

@@ -21,6 +21,8 @@ struct BitRange {
 };
 
 bool is_header_field(std::string_view name);
+// Bits of the widest field of that name; 0 when there is none.
+std::size_t header_field_width(std::string_view name);
 
 // No value when the frame has no such field.
 std::optional<BitRange> find_header_field(const wire::PacketView& packet, std::string_view name);

@@ -20,6 +20,7 @@ struct RoceFrame {
   wire::Syndrome syndrome{};
   std::size_t payload = 64;
   wire::NetworkLayer layer = wire::NetworkLayer::ipv4;
+  std::uint32_t msn = 0;
 };
 
 inline wire::AddressVector address_vector(wire::NetworkLayer layer) {
@@ -40,7 +41,7 @@ inline Bytes build(const RoceFrame& frame) {
   headers.bth.opcode = frame.opcode;
   headers.bth.destination_qpn = frame.destination_qpn;
   headers.bth.psn = wire::Psn(frame.psn);
-  headers.aeth.syndrome = frame.syndrome;
+  headers.aeth = {frame.syndrome, frame.msn};
   const std::size_t payload = wire::info(frame.opcode).carries_payload ? frame.payload : 0;
   const std::size_t transport = headers.size() + payload + 4;
 

@@ -309,6 +309,208 @@ TEST_CASE("mark-ecn sets congestion experienced and leaves a valid frame") {
   }
 }
 
+TEST_CASE("rewrite puts values into fields, and by default makes every sum right") {
+  using wire::NetworkLayer;
+  for (const NetworkLayer layer : {NetworkLayer::ipv4, NetworkLayer::ipv6, NetworkLayer::grh}) {
+    Bench bench({"rewrite psn -9 and destination_qpn 0xabcdef and ack_request 1 2nd"});
+    for (const std::uint32_t psn : {1u, 2u}) send(*bench.nic, build({.psn = psn, .layer = layer}));
+    const Frames got = receive(*bench.peer);
+    REQUIRE(got.size() == 2);
+    CHECK(got[0] == build({.psn = 1, .layer = layer}));
+    const wire::PacketView packet = test::view(got[1]);
+    CHECK(packet.bth().psn.value() == 0xfffff9);
+    CHECK(packet.bth().destination_qpn == 0xabcdef);
+    CHECK(packet.bth().ack_request);
+    CHECK(packet.icrc_ok());
+    CHECK(packet.payload().size() == 64);
+    CHECK(bench.faults.at(0).note == "rewrite: " + bench.faults.at(0).note.substr(9));
+  }
+}
+
+TEST_CASE("rewrite reaches addresses, and leaves alone a checksum it was told to write") {
+  Bench bench({"rewrite ipv4.source 10.0.0.77 and time_to_live 3 1st",
+               "rewrite ipv4.checksum 0x1234 1st", "rewrite udp.checksum 0x4321 1st",
+               "rewrite psn 5 keep-icrc 1st"});
+  for (int i = 0; i < 4; ++i) send(*bench.nic, numbered(1));
+  const Frames got = receive(*bench.peer);
+  REQUIRE(got.size() == 4);
+  const wire::PacketView packet = test::view(got[0]);  // checks the IPv4 checksum
+  CHECK(packet.ipv4().time_to_live == 3);
+  CHECK(packet.source() == *wire::Gid::from_string("10.0.0.77"));
+  CHECK(packet.icrc_ok());
+  CHECK(wire::PacketView::parse(wire::ByteView(got[1])).error() == wire::ParseError::bad_ip_header);
+  CHECK(test::view(got[2]).udp().checksum == 0x4321);
+  CHECK(test::view(got[2]).icrc_ok());
+  CHECK(test::view(got[3]).bth().psn.value() == 5);
+  CHECK_FALSE(test::view(got[3]).icrc_ok());
+
+  Bench six({"rewrite destination fd00::77"});
+  send(*six.nic, build({.layer = wire::NetworkLayer::ipv6}));
+  send(*six.nic, build({}));  // has no field of that size
+  const Frames v6 = receive(*six.peer);
+  REQUIRE(v6.size() == 2);
+  CHECK(test::view(v6[0]).destination() == *wire::Gid::from_string("fd00::77"));
+  CHECK(test::view(v6[0]).icrc_ok());
+  CHECK(v6[1] == build({}));
+}
+
+TEST_CASE("A rewritten opcode does not move the ICRC") {
+  Bench bench({"rewrite opcode 0x06"});  // WRITE First has an RETH, WRITE Middle has not
+  send(*bench.nic, numbered(1));
+  const Frames got = receive(*bench.peer);
+  const wire::PacketView packet = test::view(got.at(0));
+  CHECK(packet.bth().opcode == Opcode::rc_write_first);
+  CHECK(packet.icrc_ok());
+  CHECK(packet.payload().size() == 64 - wire::Reth::kSize);
+}
+
+TEST_CASE("corrupt with a repaired ICRC damages the field alone") {
+  Bench bench({"corrupt payload repair-icrc 1st", "corrupt msn repair-icrc 1st"});
+  send(*bench.nic, numbered(1));
+  send(*bench.nic, build({.opcode = Opcode::rc_acknowledge}));
+  const Frames got = receive(*bench.peer);
+  REQUIRE(got.size() == 2);
+  CHECK(got[0] != numbered(1));
+  CHECK(test::view(got[0]).icrc_ok());
+  CHECK(test::view(got[1]).icrc_ok());
+  CHECK(test::view(got[1]).headers().aeth.msn != 0);
+}
+
+TEST_CASE("A range of PSNs and the values of fields choose frames") {
+  CHECK(dropped("drop psn 3..5", 8) == Psns{3, 4, 5});
+  CHECK(dropped("drop psn 7..2", 8) == Psns{1, 2, 7, 8});  // wraps
+  CHECK(dropped("drop from 6th", 8) == Psns{6, 7, 8});
+  CHECK(dropped("drop psn=4", 8) == Psns{4});
+  CHECK(dropped("drop ipv4.source=10.0.0.1 psn=4", 8) == Psns{4});
+  CHECK(dropped("drop ipv4.source=10.0.0.2", 8) == Psns{});
+  CHECK(dropped("drop remote_key=0", 8) == Psns{});  // has no such field
+}
+
+TEST_CASE("answer acknowledges a request in the name of its destination") {
+  using wire::NetworkLayer;
+  for (const NetworkLayer layer : {NetworkLayer::ipv4, NetworkLayer::ipv6, NetworkLayer::grh}) {
+    Bench bench({"answer rnr 12 to QP 0x77 2nd SEND"});
+    const Bytes first = build({.opcode = Opcode::rc_send_only, .psn = 1, .layer = layer});
+    const Bytes second = build({.opcode = Opcode::rc_send_only, .psn = 2, .layer = layer});
+    // Received requests: the answer goes out, and the request does not come in.
+    for (const Bytes& frame : {first, second}) send(*bench.peer, frame);
+    CHECK(receive(*bench.nic) == Frames{first});
+    Frames answers = receive(*bench.peer);
+    // Sent requests: the answer comes in, and the request does not go out.
+    Bench other({"answer rnr 12 to QP 0x77 2nd SEND"});
+    for (const Bytes& frame : {first, second}) send(*other.nic, frame);
+    CHECK(other.nic->next_deadline() <= Instant{});
+    for (Bytes& frame : receive(*other.nic)) answers.push_back(std::move(frame));
+    CHECK(receive(*other.peer) == Frames{first});
+
+    REQUIRE(answers.size() == 2);
+    for (const Bytes& frame : answers) {
+      const wire::PacketView answer = test::view(frame);
+      const wire::PacketView request = test::view(second);
+      CHECK(answer.bth().opcode == Opcode::rc_acknowledge);
+      CHECK(answer.headers().aeth.syndrome == wire::Syndrome::rnr_nak(12));
+      CHECK(answer.bth().destination_qpn == 0x77);
+      CHECK(answer.bth().psn == request.bth().psn);
+      CHECK(answer.source() == request.destination());
+      CHECK(answer.destination() == request.source());
+      CHECK(answer.ethernet().source == request.ethernet().destination);
+      CHECK(answer.ethernet().destination == request.ethernet().source);
+      CHECK(answer.version() == request.version());
+      CHECK(answer.icrc_ok());
+      CHECK(answer.size() == frame.size());
+    }
+    REQUIRE(bench.faults.size() == 1);
+    CHECK(bench.faults[0].note == "drop and answer: answer rnr 12 to QP 0x77 2nd SEND");
+    CHECK(is_loss(bench.faults[0].note));
+  }
+}
+
+TEST_CASE("An answer may let its request pass, and counts messages on from what was seen") {
+  Bench bench({"rx answer ack to QP 0x77 and deliver from 2nd"});
+  const Bytes request = build({.opcode = Opcode::rc_write_only});
+  const Bytes middle = build({.opcode = Opcode::rc_write_middle});
+  const Bytes ack = build({.opcode = Opcode::rc_acknowledge, .destination_qpn = 0x77, .msn = 41});
+  send(*bench.nic, ack);
+  CHECK(receive(*bench.peer) == Frames{ack});
+  for (const Bytes& frame : {request, request, middle, request}) send(*bench.peer, frame);
+  CHECK(receive(*bench.nic) == Frames{request, request, middle, request});
+  std::vector<std::uint32_t> counts;
+  for (const Bytes& frame : receive(*bench.peer)) {
+    counts.push_back(test::view(frame).headers().aeth.msn);
+  }
+  CHECK(counts == std::vector<std::uint32_t>{42, 42, 43});
+  CHECK(bench.faults.at(0).note.starts_with("answer: "));
+  CHECK_FALSE(is_loss(bench.faults.at(0).note));
+}
+
+TEST_CASE("Whom to answer is asked of the owner of the link; without it nothing is answered") {
+  MemoryWire wire;
+  const auto peer = wire.attach("peer");
+  FaultOptions options;
+  options.connected = [](Direction direction, const wire::Gid& destination,
+                         std::uint32_t qpn) -> std::optional<std::uint32_t> {
+    CHECK(direction == Direction::inbound);
+    CHECK(destination == *wire::Gid::from_string("10.0.0.2"));
+    return qpn == 0x12 ? std::optional<std::uint32_t>(0x34) : std::nullopt;
+  };
+  auto nic = inject_faults(wire.attach("nic"), {*FaultRule::parse("answer nak access")},
+                           std::move(options));
+  const Bytes known = build({.opcode = Opcode::rc_send_only, .destination_qpn = 0x12});
+  const Bytes unknown = build({.opcode = Opcode::rc_send_only, .destination_qpn = 0x13});
+  for (const Bytes& frame : {unknown, known}) send(*peer, frame);
+  CHECK(receive(*nic) == Frames{unknown});
+  const Frames answers = receive(*peer);
+  REQUIRE(answers.size() == 1);
+  CHECK(test::view(answers[0]).bth().destination_qpn == 0x34);
+  CHECK(test::view(answers[0]).headers().aeth.syndrome.raw() == 0x62);
+
+  Bench alone({"answer nak access"});
+  send(*alone.peer, known);
+  CHECK(receive(*alone.nic) == Frames{known});
+  CHECK(alone.nic->counts().applied == std::vector<std::uint64_t>{0});
+}
+
+TEST_CASE("In a silence nothing passes, for its time or for ever") {
+  const Bytes arp =
+      link::test::ethernet(wire::MacAddress::broadcast(), link::test::station(1), 60, 0);
+  Bench bench({"duplicate 1st psn 9", "rx silence 2ms 2nd"});
+  for (std::uint32_t i = 1; i <= 3; ++i) send(*bench.peer, numbered(i), at(1ms));
+  CHECK(psns(receive(*bench.nic, at(1ms))) == Psns{1});
+  send(*bench.nic, numbered(9), at(3ms - 1ns));
+  send(*bench.nic, arp, at(3ms - 1ns));  // is not RoCE
+  CHECK(receive(*bench.peer) == Frames{arp});
+  send(*bench.nic, numbered(9), at(3ms));
+  CHECK(psns(receive(*bench.peer)) == Psns{9, 9});
+  send(*bench.peer, numbered(4), at(4ms));
+  CHECK(psns(receive(*bench.nic, at(4ms))) == Psns{4});
+  CHECK(bench.nic->counts().applied == std::vector<std::uint64_t>{1, 3});
+  REQUIRE(bench.faults.size() == 4);
+  CHECK(bench.faults[0].note == "drop in silence: rx silence 2ms 2nd");
+
+  // One that silences the other direction only does not swallow the frame that begins it.
+  Bench mute({"rx silence tx 1st"});
+  send(*mute.nic, numbered(1));
+  send(*mute.peer, numbered(2));
+  CHECK(psns(receive(*mute.nic)) == Psns{2});
+  send(*mute.nic, numbered(3), at(3600s));
+  send(*mute.peer, numbered(4), at(3600s));
+  CHECK(psns(receive(*mute.nic, at(3600s))) == Psns{4});
+  CHECK(psns(receive(*mute.peer)) == Psns{1});
+}
+
+TEST_CASE("A duplicate may come later, as an old packet out of a network") {
+  Bench bench({"duplicate 5ms 1st"});
+  for (std::uint32_t i = 1; i <= 2; ++i) send(*bench.nic, numbered(i), at(1ms));
+  send(*bench.peer, numbered(7), at(1ms));
+  CHECK(psns(receive(*bench.peer)) == Psns{1, 2});
+  CHECK(psns(receive(*bench.nic, at(1ms))) == Psns{7});
+  CHECK(bench.nic->next_deadline() == at(6ms));
+  bench.nic->flush(at(6ms));
+  CHECK(psns(receive(*bench.peer)) == Psns{1});
+  CHECK(psns(receive(*bench.nic, at(6ms))) == Psns{7});
+  CHECK(bench.nic->next_deadline() == wire::kNever);
+}
+
 TEST_CASE("Frames that are not RoCE pass untouched unless the option says otherwise") {
   const Bytes arp =
       link::test::ethernet(wire::MacAddress::broadcast(), link::test::station(1), 60, 0);
