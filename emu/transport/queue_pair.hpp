@@ -3,8 +3,9 @@
 // state both obey (IBTA vol. 1, 10.2.4, 10.3.1).
 //
 // Sans-I/O. In: work requests, packets, and `now`. Out: packets, completions, the next deadline.
-// Not thread-safe. Nothing here allocates after construction, but for the first request that
-// registers or binds.
+// Not thread-safe. Nothing here allocates for a packet: room for the first request that registers
+// or binds, and for what a peer may ask for, is taken with need, a few times in a life
+// (growing_ring.hpp).
 #pragma once
 
 #include <memory>

@@ -29,21 +29,21 @@ void RcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
   msn_ = 0;
   const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
-  resources_.assign(depth, Resource{});
-  answers_.assign(std::size_t{depth} * kAnswersPerResource + 8, Answer{});
+  resources_.start(depth);
+  answers_.start(depth * kAnswersPerResource + 8);
 }
 
 void RcResponder::reset() {
   receives_.clear();
-  answers_head_ = answers_size_ = next_resource_ = 0;
-  resources_.assign(resources_.size(), Resource{});
+  answers_.clear();
+  resources_.clear();
   nak_sent_ = failed_ = false;
   message_.end();
 }
 
 void RcResponder::flush(bool keep_answers) {
   flush_receives(context_, receives_);
-  if (!keep_answers) answers_size_ = 0;
+  if (!keep_answers) answers_.clear();
   message_.end();
 }
 
@@ -401,24 +401,22 @@ void RcResponder::push_answer(const Answer& answer) {
   // A FLUSH is answered as a duplicate if need be, and peers may send any number of them.
   const bool first_answer = response && !answer.replay && answer.kind != Answer::Kind::flush;
   const bool has_place = first_answer || fatal;
-  const std::size_t kept_free = has_place ? 0 : resources_.size() + 1;
-  if (answers_size_ + kept_free >= answers_.size()) {
+  const std::uint32_t kept_free = has_place ? 0 : resources_.bound() + 1;
+  if (answers_.size() + kept_free >= answers_.bound()) {
     if (!fatal) return;  // the peer will repeat itself
-    answers_size_ = 0;   // this NAK matters more than all before it
+    answers_.clear();    // this NAK matters more than all before it
   }
-  answers_[(answers_head_ + answers_size_) % answers_.size()] = answer;
-  ++answers_size_;
+  answers_.push(answer);  // without memory for it, the peer will repeat itself as well
 }
 
 RcResponder::Answer* RcResponder::last_answer() {
-  if (answers_size_ == 0) return nullptr;
-  return &answers_[(answers_head_ + answers_size_ - 1) % answers_.size()];
+  return answers_.empty() ? nullptr : &answers_[answers_.size() - 1];
 }
 
 // The answer to a READ or atomic, not yet sent in full, whose PSNs hold `psn`.
 RcResponder::Answer* RcResponder::find_unsent(Psn psn) {
-  for (std::uint32_t i = 0; i < answers_size_; ++i) {
-    Answer& answer = answers_[(answers_head_ + i) % answers_.size()];
+  for (std::uint32_t i = 0; i < answers_.size(); ++i) {
+    Answer& answer = answers_[i];
     if (answer.kind == Answer::Kind::acknowledge) continue;
     const std::int32_t offset = psn.since(answer.psn);
     if (offset >= 0 && offset < static_cast<std::int32_t>(answer.packets)) return &answer;
@@ -428,8 +426,8 @@ RcResponder::Answer* RcResponder::find_unsent(Psn psn) {
 
 std::uint32_t RcResponder::responses_waiting(bool replay) const {
   std::uint32_t n = 0;
-  for (std::uint32_t i = 0; i < answers_size_; ++i) {
-    const Answer& answer = answers_[(answers_head_ + i) % answers_.size()];
+  for (std::uint32_t i = 0; i < answers_.size(); ++i) {
+    const Answer& answer = answers_[i];
     const bool counts =
         answer.kind != Answer::Kind::acknowledge && (replay || answer.kind != Answer::Kind::flush);
     n += counts && answer.replay == replay;
@@ -439,22 +437,26 @@ std::uint32_t RcResponder::responses_waiting(bool replay) const {
 
 // A peer that repeats itself gets as many replays at a time as it may have requests outstanding.
 bool RcResponder::may_replay() const {
-  return responses_waiting(true) < resources_.size();
+  return responses_waiting(true) < resources_.bound();
 }
 
-// More READs and atomics unanswered than were agreed (9.4.4, 9.7.4.1.5).
-bool RcResponder::resources_exhausted() const {
-  return responses_waiting(false) >= attributes_.max_dest_rd_atomic;
+// More READs and atomics unanswered than were agreed (9.4.4, 9.7.4.1.5), or no memory to keep what
+// their duplicates will ask for.
+bool RcResponder::resources_exhausted() {
+  if (responses_waiting(false) >= attributes_.max_dest_rd_atomic) return true;
+  return resources_.size() < resources_.bound() && !resources_.make_room();
 }
 
+// The newest takes the oldest's place.
 void RcResponder::keep_resource(const Resource& resource) {
-  resources_[next_resource_] = resource;
-  next_resource_ = (next_resource_ + 1) % static_cast<std::uint32_t>(resources_.size());
+  if (resources_.size() == resources_.bound()) resources_.pop();
+  resources_.push(resource);
 }
 
 const RcResponder::Resource* RcResponder::find_resource(Psn psn, bool is_read) const {
-  for (const Resource& resource : resources_) {
-    if (resource.packets == 0 || resource.is_read != is_read) continue;
+  for (std::uint32_t i = 0; i < resources_.size(); ++i) {
+    const Resource& resource = resources_[i];
+    if (resource.is_read != is_read) continue;
     const std::int32_t offset = psn.since(resource.first_psn);
     if (offset >= 0 && offset < static_cast<std::int32_t>(resource.packets)) return &resource;
   }
@@ -462,8 +464,8 @@ const RcResponder::Resource* RcResponder::find_resource(Psn psn, bool is_read) c
 }
 
 bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
-  if (answers_size_ == 0) return false;
-  Answer& answer = answers_[answers_head_];
+  if (answers_.empty()) return false;
+  Answer& answer = answers_[0];
   out.headers = {};
   out.payload_size = 0;
   wire::Bth& bth = out.headers.bth;
@@ -475,17 +477,17 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
   switch (answer.kind) {
     case Answer::Kind::acknowledge:
       bth.opcode = wire::Opcode::rc_acknowledge;
-      pop_answer();
+      answers_.pop();
       break;
     case Answer::Kind::atomic:
       bth.opcode = wire::Opcode::rc_atomic_acknowledge;
       out.headers.atomic_ack_eth.original = answer.original;
-      pop_answer();
+      answers_.pop();
       break;
     case Answer::Kind::atomic_write:
     case Answer::Kind::flush:
       bth.opcode = wire::Opcode::rc_read_response_only;
-      pop_answer();
+      answers_.pop();
       break;
     case Answer::Kind::read:
       fill_read_response(answer, out);
@@ -507,7 +509,7 @@ void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
       ++context_.counters.resp_remote_access_errors;
       out.headers.bth.opcode = wire::Opcode::rc_acknowledge;
       out.headers.aeth.syndrome = Syndrome::nak(NakCode::remote_access_error);
-      answers_size_ = 0;
+      answers_.clear();
       failed_ = true;
       return;
     }
@@ -519,12 +521,7 @@ void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
             : (last ? wire::Opcode::rc_read_response_last : wire::Opcode::rc_read_response_middle);
   out.payload_size = size;
   ++answer.next_packet;
-  if (last) pop_answer();
-}
-
-void RcResponder::pop_answer() {
-  answers_head_ = (answers_head_ + 1) % static_cast<std::uint32_t>(answers_.size());
-  --answers_size_;
+  if (last) answers_.pop();
 }
 
 }  // namespace softrnic::transport

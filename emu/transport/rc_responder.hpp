@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include "transport/growing_ring.hpp"
 #include "transport/inbound_message.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/receive_queue.hpp"
@@ -24,7 +24,7 @@ class RcResponder final : public Responder {
   std::optional<PostError> post(const ReceiveRequest& request) override;
   std::uint32_t depth() const override { return receives_.size(); }
   void on_request(wire::Instant now, const InboundPacket& packet) override;
-  bool wants_transmit() const override { return answers_size_ > 0; }
+  bool wants_transmit() const override { return !answers_.empty(); }
   bool poll_transmit(wire::Instant now, OutboundPacket& out) override;
   bool failed() const override { return failed_; }
   void prime_msn(std::uint32_t msn) override { msn_ = msn & 0xffffff; }
@@ -48,11 +48,11 @@ class RcResponder final : public Responder {
   };
 
   // What is kept of an executed READ or atomic, to answer its duplicates (9.7.5.1.2: responder
-  // resources). A ring of max_dest_rd_atomic.
+  // resources). The newest max_dest_rd_atomic.
   struct Resource {
     bool is_read = false;
     wire::Psn first_psn;
-    std::uint32_t packets = 0;  // zero: unused
+    std::uint32_t packets = 0;
     std::uint64_t address = 0;
     std::uint32_t remote_key = 0;
     std::uint32_t length = 0;
@@ -92,12 +92,11 @@ class RcResponder final : public Responder {
   // towards the agreed depth, or replays.
   std::uint32_t responses_waiting(bool replay) const;
   bool may_replay() const;
-  bool resources_exhausted() const;
+  bool resources_exhausted();
   void keep_resource(const Resource& resource);
   const Resource* find_resource(wire::Psn psn, bool is_read) const;
 
   void fill_read_response(Answer& answer, OutboundPacket& out);
-  void pop_answer();
 
   const QueuePairContext& context_;
   const QueuePairAttributes& attributes_;
@@ -111,11 +110,8 @@ class RcResponder final : public Responder {
 
   InboundMessage message_;
 
-  std::vector<Answer> answers_;  // ring
-  std::uint32_t answers_head_ = 0;
-  std::uint32_t answers_size_ = 0;
-  std::vector<Resource> resources_;  // ring
-  std::uint32_t next_resource_ = 0;
+  GrowingRing<Answer> answers_;
+  GrowingRing<Resource> resources_;
   bool failed_ = false;
 };
 
