@@ -2,12 +2,14 @@
 #include "nic/nic.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "nic/address_handle_table.hpp"
 #include "nic/engine.hpp"
 #include "nic/protection_domain_table.hpp"
 #include "nic/queue_pair_table.hpp"
 #include "nic/random_source.hpp"
+#include "nic/shared_receive_queue_table.hpp"
 
 namespace softrnic::nic {
 namespace {
@@ -57,6 +59,26 @@ bool is_offered(QueuePairType type) {
   return type == QueuePairType::rc || type == QueuePairType::uc || type == QueuePairType::ud;
 }
 
+bool fits(const transport::SharedReceiveQueueCapacity& capacity) {
+  return capacity.requests <= kMaxRequests && capacity.sges <= kMaxSges;
+}
+
+// The events of completion queues, which say besides that queue pairs must fail.
+class OverrunWatch final : public transport::EventSink {
+ public:
+  explicit OverrunWatch(transport::EventSink& events) : events_(events) {}
+  void raise(transport::AsyncEvent event, std::uint32_t number) override {
+    seen_ = true;
+    events_.raise(event, number);
+  }
+  bool seen() const { return seen_; }
+  bool take() { return std::exchange(seen_, false); }
+
+ private:
+  transport::EventSink& events_;
+  bool seen_ = false;
+};
+
 ResourceError resource_error(transport::ModifyError error) {
   return error == transport::ModifyError::illegal_transition ? ResourceError::illegal_transition
                                                              : ResourceError::bad_attribute;
@@ -72,6 +94,8 @@ struct Nic::Impl {
                        [queue](const auto& q) { return q.get() == queue; });
   }
   std::optional<ResourceError> check(const QueuePairInit& init) const;
+  // Moves to ERR whoever completes in a queue that has overrun (10.10.3).
+  void fail_overrun();
   // The path a connected queue pair gets with its transition to RTR.
   wire::Expected<Path, ResourceError> path_for(const QueuePairEntry& entry,
                                                const transport::QueuePairAttributes& attributes,
@@ -83,10 +107,13 @@ struct Nic::Impl {
   InterfaceIdentity identity;
   transport::Counters counters;
   EventQueue events;
+  OverrunWatch overruns{events};
 
   ProtectionDomainTable domains;
   MemoryRegionTable memory;
   std::vector<std::unique_ptr<CompletionQueue>> completion_queues;
+  std::uint32_t last_completion_queue = 0;  // its number
+  SharedReceiveQueueTable shared_receive_queues;
   QueuePairTable queue_pairs;
   AddressHandleTable handles;
 
@@ -127,6 +154,10 @@ std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
   if (!has(init.send_completions) || !has(init.receive_completions)) {
     return ResourceError::bad_completion_queue;
   }
+  if (init.shared_receive_queue != nullptr &&
+      !shared_receive_queues.contains(init.shared_receive_queue)) {
+    return ResourceError::bad_shared_receive_queue;
+  }
   if (!fits(init.capacity)) return ResourceError::bad_capacity;
   if (queue_pairs.full()) return ResourceError::table_full;
   if (!init.qpn) return std::nullopt;
@@ -135,6 +166,18 @@ std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
   }
   if (queue_pairs.find(*init.qpn) != nullptr) return ResourceError::qpn_in_use;
   return std::nullopt;
+}
+
+void Nic::Impl::fail_overrun() {
+  queue_pairs.for_each([this](QueuePairEntry& entry) {
+    const QueuePairState state = entry.queue_pair.state();
+    if (!entry.has_overrun() || state == QueuePairState::reset || state == QueuePairState::error) {
+      return;
+    }
+    entry.queue_pair.modify(QueuePairState::error, {});
+    events.raise(transport::AsyncEvent::queue_pair_fatal, entry.queue_pair.qpn());
+    scheduler.touch(entry);
+  });
 }
 
 wire::Expected<Path, ResourceError> Nic::Impl::path_for(
@@ -187,7 +230,7 @@ ProtectionDomain Nic::allocate_domain() {
 std::optional<ResourceError> Nic::free_domain(ProtectionDomain domain) {
   if (!impl_->domains.contains(domain)) return ResourceError::bad_domain;
   if (impl_->memory.uses(domain) || impl_->queue_pairs.uses(domain) ||
-      impl_->handles.uses(domain)) {
+      impl_->shared_receive_queues.uses(domain) || impl_->handles.uses(domain)) {
     return ResourceError::busy;
   }
   impl_->domains.release(domain);
@@ -200,14 +243,54 @@ MemoryRegionTable& Nic::memory() {
 
 CompletionQueue& Nic::create_completion_queue(std::uint32_t depth) {
   auto& queues = impl_->completion_queues;
-  queues.push_back(std::make_unique<CompletionQueue>(std::min(depth, kMaxCompletions)));
+  queues.push_back(std::make_unique<CompletionQueue>(
+      std::min(depth, kMaxCompletions), ++impl_->last_completion_queue, impl_->overruns));
   return *queues.back();
+}
+
+std::optional<ResourceError> Nic::resize_completion_queue(CompletionQueue& queue,
+                                                          std::uint32_t depth) {
+  if (!impl_->has(&queue)) return ResourceError::bad_completion_queue;
+  if (depth > kMaxCompletions || !queue.resize(depth)) return ResourceError::bad_capacity;
+  return std::nullopt;
 }
 
 std::optional<ResourceError> Nic::destroy_completion_queue(CompletionQueue& queue) {
   if (!impl_->has(&queue)) return ResourceError::bad_completion_queue;
   if (impl_->queue_pairs.uses(queue)) return ResourceError::busy;
+  impl_->events.forget(transport::EventObject::completion_queue, queue.number());
   std::erase_if(impl_->completion_queues, [&queue](const auto& q) { return q.get() == &queue; });
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- shared receive queues
+
+wire::Expected<transport::SharedReceiveQueue*, ResourceError> Nic::create_shared_receive_queue(
+    const SharedReceiveQueueInit& init) {
+  if (!impl_->domains.contains(init.domain)) return wire::Unexpected{ResourceError::bad_domain};
+  if (!fits(init.capacity)) return wire::Unexpected{ResourceError::bad_capacity};
+  if (impl_->shared_receive_queues.full()) return wire::Unexpected{ResourceError::table_full};
+  return &impl_->shared_receive_queues.add(
+      {.domain = init.domain, .capacity = init.capacity, .events = impl_->events}, nullptr);
+}
+
+std::optional<ResourceError> Nic::resize_shared_receive_queue(transport::SharedReceiveQueue& queue,
+                                                              std::uint32_t requests) {
+  if (!impl_->shared_receive_queues.contains(&queue)) {
+    return ResourceError::bad_shared_receive_queue;
+  }
+  if (requests > kMaxRequests || !queue.resize(requests)) return ResourceError::bad_capacity;
+  return std::nullopt;
+}
+
+std::optional<ResourceError> Nic::destroy_shared_receive_queue(
+    transport::SharedReceiveQueue& queue) {
+  if (!impl_->shared_receive_queues.contains(&queue)) {
+    return ResourceError::bad_shared_receive_queue;
+  }
+  if (impl_->queue_pairs.uses(queue)) return ResourceError::busy;
+  impl_->events.forget(transport::EventObject::shared_receive_queue, queue.number());
+  impl_->shared_receive_queues.remove(queue);
   return std::nullopt;
 }
 
@@ -225,9 +308,10 @@ wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
       .send_completions = *init.send_completions,
       .receive_completions = *init.receive_completions,
       .counters = impl_->counters,
-      .events = impl_->events};
-  QueuePairEntry& entry =
-      impl_->queue_pairs.add(context, *init.send_completions, *init.receive_completions);
+      .events = impl_->events,
+      .shared_receive_queue = init.shared_receive_queue};
+  QueuePairEntry& entry = impl_->queue_pairs.add(
+      context, {init.send_completions, init.receive_completions, init.shared_receive_queue});
   impl_->scheduler.reserve(impl_->queue_pairs.size());
   return &entry.queue_pair;
 }
@@ -335,11 +419,14 @@ void Nic::add_neighbor(const wire::Gid& address, const wire::MacAddress& mac) {
 // ---------------------------------------------------------------- the crank
 
 bool Nic::turn(wire::Instant now) {
-  return impl_->engine.turn(now);
+  const bool active = impl_->engine.turn(now);
+  if (!impl_->overruns.take()) return active;
+  impl_->fail_overrun();
+  return true;
 }
 
 wire::Instant Nic::next_deadline() const {
-  return impl_->engine.next_deadline();
+  return impl_->overruns.seen() ? wire::Instant::min() : impl_->engine.next_deadline();
 }
 
 int Nic::descriptor() const {

@@ -26,6 +26,7 @@
 #include "nic/resource_error.hpp"
 #include "transport/counters.hpp"
 #include "transport/queue_pair.hpp"
+#include "transport/shared_receive_queue.hpp"
 #include "wire/address_vector.hpp"
 
 namespace softrnic::nic {
@@ -51,8 +52,15 @@ struct QueuePairInit {
   CompletionQueue* send_completions = nullptr;
   CompletionQueue* receive_completions = nullptr;
   transport::QueuePairCapacity capacity;
+  // Receives come from it; the capacity's are then of no matter.
+  transport::SharedReceiveQueue* shared_receive_queue = nullptr;
   // A particular number instead of the next free one.
   std::optional<std::uint32_t> qpn;
+};
+
+struct SharedReceiveQueueInit {
+  transport::ProtectionDomain domain{};
+  transport::SharedReceiveQueueCapacity capacity;
 };
 
 class Nic {
@@ -73,12 +81,24 @@ class Nic {
   EventQueue& events();
 
   transport::ProtectionDomain allocate_domain();
-  // `busy` while a region, window, queue pair or address handle is in it.
+  // `busy` while a region, window, queue pair, shared receive queue or address handle is in it.
   std::optional<ResourceError> free_domain(transport::ProtectionDomain domain);
   MemoryRegionTable& memory();
 
   CompletionQueue& create_completion_queue(std::uint32_t depth);
+  // `bad_capacity` when more completions wait in it than that, or for more than the NIC has.
+  std::optional<ResourceError> resize_completion_queue(CompletionQueue& queue, std::uint32_t depth);
+  // `busy` while a queue pair completes in it.
   std::optional<ResourceError> destroy_completion_queue(CompletionQueue& queue);
+
+  // Posting to it, and arming its limit, need not go through the NIC.
+  wire::Expected<transport::SharedReceiveQueue*, ResourceError> create_shared_receive_queue(
+      const SharedReceiveQueueInit& init);
+  // `bad_capacity` when more receives wait in it than that, or for more than the NIC has.
+  std::optional<ResourceError> resize_shared_receive_queue(transport::SharedReceiveQueue& queue,
+                                                           std::uint32_t requests);
+  // `busy` while a queue pair receives through it.
+  std::optional<ResourceError> destroy_shared_receive_queue(transport::SharedReceiveQueue& queue);
 
   // The new queue pair, in RESET. It lives until destroyed.
   wire::Expected<transport::QueuePair*, ResourceError> create_queue_pair(const QueuePairInit& init);

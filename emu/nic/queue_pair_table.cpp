@@ -18,8 +18,8 @@ std::uint32_t QueuePairTable::next_number() {
 }
 
 QueuePairEntry& QueuePairTable::add(const transport::QueuePairContext& context,
-                                    CompletionQueue& send, CompletionQueue& receive) {
-  auto entry = std::make_unique<QueuePairEntry>(context, send, receive);
+                                    const QueuePairResources& resources) {
+  auto entry = std::make_unique<QueuePairEntry>(context, resources);
   entry->index = entries_.size();
   by_number_.insert(context.qpn, entry.get());
   entries_.push_back(std::move(entry));
@@ -41,7 +41,14 @@ bool QueuePairTable::uses(transport::ProtectionDomain domain) const {
 
 bool QueuePairTable::uses(const CompletionQueue& queue) const {
   return std::any_of(entries_.begin(), entries_.end(), [&queue](const auto& entry) {
-    return entry->send_completions == &queue || entry->receive_completions == &queue;
+    return entry->resources.send_completions == &queue ||
+           entry->resources.receive_completions == &queue;
+  });
+}
+
+bool QueuePairTable::uses(const transport::SharedReceiveQueue& queue) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&queue](const auto& entry) {
+    return entry->resources.shared_receive_queue == &queue;
   });
 }
 

@@ -13,20 +13,32 @@
 #include "nic/number_map.hpp"
 #include "nic/path.hpp"
 #include "transport/queue_pair.hpp"
+#include "transport/shared_receive_queue.hpp"
 
 namespace softrnic::nic {
 
+// What a queue pair works with and must outlive it; null where it has none.
+struct QueuePairResources {
+  CompletionQueue* send_completions = nullptr;
+  CompletionQueue* receive_completions = nullptr;
+  transport::SharedReceiveQueue* shared_receive_queue = nullptr;
+};
+
 struct QueuePairEntry : ListNode, Timed {
-  QueuePairEntry(const transport::QueuePairContext& context, CompletionQueue& send,
-                 CompletionQueue& receive)
-      : queue_pair(context), send_completions(&send), receive_completions(&receive) {}
+  QueuePairEntry(const transport::QueuePairContext& context, const QueuePairResources& its)
+      : queue_pair(context), resources(its) {}
 
   bool is_datagram() const { return queue_pair.type() == transport::QueuePairType::ud; }
 
+  // A queue in which it completes has lost a completion.
+  bool has_overrun() const {
+    const auto overrun = [](const CompletionQueue* q) { return q != nullptr && q->overrun(); };
+    return overrun(resources.send_completions) || overrun(resources.receive_completions);
+  }
+
   transport::QueuePair queue_pair;
   Path path;  // connected services, from RTR on
-  CompletionQueue* send_completions;
-  CompletionQueue* receive_completions;
+  QueuePairResources resources;
 
   // Which of the scheduler's lists it is in.
   enum class Place : std::uint8_t { idle, touched, ready, held } place = Place::idle;
@@ -46,14 +58,20 @@ class QueuePairTable {
   std::uint32_t next_number();
   bool full() const { return entries_.size() >= max_; }
   // The number in the context must be free.
-  QueuePairEntry& add(const transport::QueuePairContext& context, CompletionQueue& send,
-                      CompletionQueue& receive);
+  QueuePairEntry& add(const transport::QueuePairContext& context,
+                      const QueuePairResources& resources);
   void remove(QueuePairEntry& entry);
 
   QueuePairEntry* find(std::uint32_t number) const { return by_number_.find(number); }
   std::size_t size() const { return entries_.size(); }
   bool uses(transport::ProtectionDomain domain) const;
   bool uses(const CompletionQueue& queue) const;
+  bool uses(const transport::SharedReceiveQueue& queue) const;
+
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (const auto& entry : entries_) visit(*entry);
+  }
 
  private:
   NumberMap<QueuePairEntry> by_number_;

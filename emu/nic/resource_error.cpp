@@ -9,8 +9,10 @@ std::string_view to_string(ResourceError error) {
       return "no such protection domain";
     case ResourceError::bad_completion_queue:
       return "no such completion queue";
+    case ResourceError::bad_shared_receive_queue:
+      return "no such shared receive queue";
     case ResourceError::bad_capacity:
-      return "more requests or elements than a queue pair can have";
+      return "more requests or elements than a queue can have, or fewer than wait in it";
     case ResourceError::bad_service:
       return "the service is not one of RC, UC and UD";
     case ResourceError::qpn_in_use:

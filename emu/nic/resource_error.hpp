@@ -10,6 +10,7 @@ namespace softrnic::nic {
 enum class ResourceError : std::uint8_t {
   bad_domain,
   bad_completion_queue,
+  bad_shared_receive_queue,
   bad_capacity,
   bad_service,
   qpn_in_use,

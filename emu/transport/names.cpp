@@ -56,6 +56,8 @@ std::string_view to_string(PostError error) {
       return "the message is longer than the service allows";
     case PostError::bad_address_handle:
       return "no such address handle";
+    case PostError::shared_receive_queue:
+      return "the queue pair receives through a shared receive queue: post to that";
     case PostError::bad_inline:
       return "inline data that is too long, or beside a list, or for an operation that sends none";
   }

@@ -24,6 +24,7 @@
 
 namespace softrnic::transport {
 
+class SharedReceiveQueue;
 class Requester;
 class Responder;
 
@@ -38,6 +39,7 @@ struct QueuePairContext {
   CompletionSink& receive_completions;
   Counters& counters;
   EventSink& events = unheard_events();
+  SharedReceiveQueue* shared_receive_queue = nullptr;  // instead of receives of its own
 
   wire::Service service() const { return service_of(type); }
   // Who asks, when a peer's request or a bind touches memory.

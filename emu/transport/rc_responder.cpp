@@ -23,7 +23,7 @@ constexpr std::uint32_t kAnswersPerResource = 6;
 }  // namespace
 
 RcResponder::RcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), receives_(context.capacity) {}
+    : context_(context), attributes_(attributes), receives_(context) {}
 
 void RcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
@@ -62,7 +62,7 @@ void RcResponder::on_request(Instant, const InboundPacket& packet) {
   if (!message_.accepts(packet.opcode) || !payload_size_is_right(packet, attributes_.path_mtu)) {
     return answer_fatal(NakCode::invalid_request);
   }
-  if (needs_receive(packet.opcode) && receives_.empty()) return answer_rnr();
+  if (needs_receive(packet.opcode) && !receives_.provide()) return answer_rnr();
   nak_sent_ = false;
   execute(packet);
 }
@@ -168,7 +168,7 @@ void RcResponder::execute_send(const InboundPacket& packet) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault =
-      context_.memory.scatter(context_.domain, receive.sges, message_.offset(), packet.payload);
+      context_.memory.scatter(receives_.domain(), receive.sges, message_.offset(), packet.payload);
   if (fault != MemoryFault::none) {
     fail_receive(context_, receives_, CompletionStatus::local_protection_error);
     return answer_fatal(NakCode::remote_operational_error);

@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/receive_queue.hpp"
 
-#include <algorithm>
-
 namespace softrnic::transport {
+namespace {
 
-ReceiveQueue::ReceiveQueue(const QueuePairCapacity& capacity)
-    : capacity_(capacity.receive_requests),
-      max_sges_(capacity.receive_sges),
-      ring_(capacity.receive_requests),
-      sges_(std::size_t{capacity.receive_requests} * capacity.receive_sges) {}
-
-std::optional<PostError> ReceiveQueue::push(const ReceiveRequest& request) {
-  if (size_ == capacity_) return PostError::queue_full;
-  if (request.sges.size() > max_sges_) return PostError::too_many_sges;
-  const std::uint32_t at = (head_ + size_) % capacity_;
-  Sge* const storage = sges_.data() + std::size_t{at} * max_sges_;
-  std::copy(request.sges.begin(), request.sges.end(), storage);
-  ReceiveEntry& entry = ring_[at];
-  entry.id = request.id;
-  entry.sges = {storage, request.sges.size()};
-  entry.length = 0;
-  for (const Sge& sge : request.sges) entry.length += sge.length;
-  ++size_;
-  return std::nullopt;
+// Room for the one receive that a message in progress fills.
+ReceiveRing ring_of(const QueuePairContext& context) {
+  if (context.type == QueuePairType::xrc_target) return {1, kMaxReceiveSges};
+  if (context.shared_receive_queue != nullptr) {
+    return {1, context.shared_receive_queue->capacity().sges};
+  }
+  return {context.capacity.receive_requests, context.capacity.receive_sges};
 }
 
-void ReceiveQueue::pop() {
-  head_ = (head_ + 1) % capacity_;
-  --size_;
+}  // namespace
+
+ReceiveQueue::ReceiveQueue(const QueuePairContext& context)
+    : domain_(context.domain),
+      completions_(context.receive_completions),
+      takes_posts_(context.shared_receive_queue == nullptr &&
+                   context.type != QueuePairType::xrc_target),
+      shared_(context.shared_receive_queue),
+      ring_(ring_of(context)) {}
+
+std::optional<PostError> ReceiveQueue::push(const ReceiveRequest& request) {
+  if (!takes_posts_) return PostError::shared_receive_queue;
+  return ring_.push(request);
+}
+
+bool ReceiveQueue::provide() {
+  if (ring_.size() > 0) return true;
+  const ReceiveEntry* next = shared_ == nullptr ? nullptr : shared_->front();
+  if (next == nullptr || ring_.push({next->id, next->sges})) return false;
+  shared_->pop();
+  return true;
 }
 
 }  // namespace softrnic::transport

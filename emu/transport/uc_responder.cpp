@@ -7,7 +7,7 @@
 namespace softrnic::transport {
 
 UcResponder::UcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), receives_(context.capacity) {}
+    : context_(context), attributes_(attributes), receives_(context) {}
 
 void UcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
@@ -52,7 +52,7 @@ void UcResponder::on_request(wire::Instant, const InboundPacket& packet) {
 
 bool UcResponder::begin_message(const InboundPacket& packet) {
   if (packet.opcode.operation == wire::Operation::send) {
-    if (receives_.empty()) {
+    if (!receives_.provide()) {
       ++context_.counters.out_of_buffer;
       return false;
     }
@@ -80,7 +80,7 @@ bool UcResponder::take_send(const InboundPacket& packet) {
     return false;
   }
   const MemoryFault fault =
-      context_.memory.scatter(context_.domain, receive.sges, message_.offset(), packet.payload);
+      context_.memory.scatter(receives_.domain(), receive.sges, message_.offset(), packet.payload);
   if (fault != MemoryFault::none) {
     fail_receive(context_, receives_, CompletionStatus::local_protection_error);
     failed_ = true;
@@ -98,7 +98,7 @@ bool UcResponder::take_send(const InboundPacket& packet) {
 bool UcResponder::take_write(const InboundPacket& packet) {
   if (!message_.fits_announcement(packet)) return false;
   const bool immediate = packet.opcode.has(wire::kImmDt);
-  if (immediate && receives_.empty()) {
+  if (immediate && !receives_.provide()) {
     ++context_.counters.out_of_buffer;
     return false;
   }

@@ -6,7 +6,7 @@
 namespace softrnic::transport {
 
 UdResponder::UdResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), receives_(context.capacity) {}
+    : context_(context), attributes_(attributes), receives_(context) {}
 
 void UdResponder::reset() {
   receives_.clear();
@@ -28,18 +28,18 @@ void UdResponder::on_request(wire::Instant, const InboundPacket& packet) {
     return;
   }
   const auto size = static_cast<std::uint32_t>(kGrhRoom + packet.payload.size());
-  if (receives_.empty() || receives_.front().length < size || packet.grh.size() != kGrhRoom) {
+  const bool provided = receives_.provide();
+  if (!provided || receives_.front().length < size || packet.grh.size() != kGrhRoom) {
     // No receive, or one too short: the datagram is lost (9.9.3, class E).
-    ++(receives_.empty() ? context_.counters.out_of_buffer
-                         : context_.counters.resp_local_length_error);
+    ++(provided ? context_.counters.resp_local_length_error : context_.counters.out_of_buffer);
     ++context_.counters.unreliable_dropped;
     return;
   }
   const std::span<const Sge> sges = receives_.front().sges;
   MemoryFault fault =
-      context_.memory.scatter(context_.domain, sges, 0, wire::ByteChain(packet.grh));
+      context_.memory.scatter(receives_.domain(), sges, 0, wire::ByteChain(packet.grh));
   if (fault == MemoryFault::none && !packet.payload.empty()) {
-    fault = context_.memory.scatter(context_.domain, sges, kGrhRoom, packet.payload);
+    fault = context_.memory.scatter(receives_.domain(), sges, kGrhRoom, packet.payload);
   }
   if (fault != MemoryFault::none) {
     fail_receive(context_, receives_, CompletionStatus::local_protection_error);

@@ -35,7 +35,7 @@ bool complete_receive(const QueuePairContext& context, ReceiveQueue& queue,
   ++context.counters.rdma_recvs;
   const std::uint64_t id = queue.front().id;
   queue.pop();
-  return context.receive_completions.complete(
+  return queue.completions().complete(
       {.id = id,
        .operation = operation,
        .qpn = context.qpn,
@@ -57,7 +57,7 @@ void fail_receive(const QueuePairContext& context, ReceiveQueue& queue, Completi
   }
   const std::uint64_t id = queue.front().id;
   queue.pop();
-  context.receive_completions.complete(
+  queue.completions().complete(
       {.id = id, .status = status, .operation = CompletionOperation::receive, .qpn = context.qpn});
 }
 

@@ -88,6 +88,7 @@ enum class PostError : std::uint8_t {
   bad_operation,     // the service does not offer it
   message_too_long,  // UD: more than the path MTU; others: more than 2^31 bytes
   bad_address_handle,
+  shared_receive_queue,  // the queue pair receives through one: post to that
   bad_inline,  // more than the queue pair was made for, beside a list, or for an operation without
 };
 

@@ -114,8 +114,15 @@ Subject::Subject(const Setup& setup)
       memory_(7),
       sends_(setup.completions),
       receives_(setup.completions),
-      qp_({kSubjectQpn, transport::type_of(setup.service), kDomain, setup.capacity, memory_, sends_,
-           receives_, counters_}) {
+      qp_({.qpn = kSubjectQpn,
+           .type = transport::type_of(setup.service),
+           .domain = kDomain,
+           .capacity = setup.capacity,
+           .memory = memory_,
+           .send_completions = sends_,
+           .receive_completions = receives_,
+           .counters = counters_,
+           .shared_receive_queue = setup.shared_receive_queue}) {
   keys_ = add_region(kDomain, transport::kLocalWrite | transport::kRemoteWrite |
                                   transport::kRemoteRead | transport::kRemoteAtomic);
   for (const QueuePairState to :

@@ -69,6 +69,7 @@ Packet atomic_response(std::uint32_t psn, std::uint64_t original, std::uint32_t 
 
 struct Setup {
   wire::Service service = wire::Service::reliable_connection;
+  transport::SharedReceiveQueue* shared_receive_queue = nullptr;
   transport::QueuePairCapacity capacity{16, 16, 4, 4};
   transport::QueuePairAttributes attributes;
   transport::QueuePairState state = transport::QueuePairState::ready_to_send;
@@ -88,6 +89,8 @@ class Subject {
   transport::QueuePair& qp() { return qp_; }
   transport::Counters& counters() { return counters_; }
   nic::MemoryRegionTable& memory() { return memory_; }
+  nic::CompletionQueue& send_queue_completions() { return sends_; }
+  nic::CompletionQueue& receive_queue_completions() { return receives_; }
   Bytes& bytes() { return bytes_; }
 
   // The whole memory as one region with all rights, addressed from kBase.

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "conversation.hpp"
-#include "transport/receive_queue.hpp"
+#include "transport/receive_ring.hpp"
 #include "transport/send_queue.hpp"
 
 using namespace softrnic::transport;
@@ -30,8 +30,8 @@ TEST_CASE("send queue: keeps order, copies elements, refuses what does not fit",
   REQUIRE(queue.push({.sges = huge}) == PostError::message_too_long);
 }
 
-TEST_CASE("receive queue: wraps and keeps order", "[queues]") {
-  ReceiveQueue queue({.receive_requests = 2, .receive_sges = 1});
+TEST_CASE("receive ring: wraps and keeps order", "[queues]") {
+  ReceiveRing queue(2, 1);
   for (std::uint64_t i = 0; i < 9; ++i) {
     const Sge sge{i, static_cast<std::uint32_t>(i), 1};
     REQUIRE_FALSE(queue.push({.id = i, .sges = {&sge, 1}}));
