@@ -26,6 +26,8 @@ namespace softrnic::tools {
 namespace {
 
 constexpr std::string_view kDone{"done\0", 5};
+// A LID of zero that says that selective repeat is wanted.
+constexpr std::string_view kOffer{"0x00"};
 // How often a connection attempt is looked at; the NIC is turned in between.
 constexpr wire::Duration kConnectCheck = std::chrono::milliseconds(2);
 
@@ -199,20 +201,24 @@ std::optional<wire::Gid> gid_of_digits(std::string_view digits) {
 }
 
 std::string to_message(const EndpointAddress& address) {
-  return fmt::format("{:04x}:{:06x}:{:06x}:{}", address.lid, address.qpn, address.psn,
-                     gid_digits(address.gid));
+  const std::string lid = address.offers_selective_repeat && address.lid == 0
+                              ? std::string(kOffer)
+                              : fmt::format("{:04x}", address.lid);
+  return fmt::format("{}:{:06x}:{:06x}:{}", lid, address.qpn, address.psn, gid_digits(address.gid));
 }
 
 std::optional<EndpointAddress> parse_message(std::string_view message) {
   constexpr std::uint32_t kMost24Bits = 0xffffff;
-  const auto lid = parse_hex(next_part(message));
+  const std::string_view lid_text = next_part(message);
+  const bool offer = lid_text == kOffer;
+  const auto lid = offer ? 0 : parse_hex(lid_text);
   const auto qpn = parse_hex(next_part(message));
   const auto psn = parse_hex(next_part(message));
   const auto gid = gid_of_digits(message);
   if (!lid || *lid > 0xffff || !qpn || *qpn > kMost24Bits || !psn || *psn > kMost24Bits || !gid) {
     return {};
   }
-  return EndpointAddress{static_cast<std::uint16_t>(*lid), *qpn, *psn, *gid};
+  return EndpointAddress{static_cast<std::uint16_t>(*lid), *qpn, *psn, *gid, offer};
 }
 
 std::string describe(const EndpointAddress& address) {

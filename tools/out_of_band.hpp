@@ -3,6 +3,9 @@
 //
 // Each side sends one text of 52 bytes, NUL included: "LID:QPN:PSN:GID" in hexadecimal. The client
 // sends first; the server reads, connects its queue pair, answers; the client says "done".
+//
+// A softrnic that offers selective repeat writes the LID, which is zero, as "0x00" and not as
+// "0000". Whoever reads it with scanf, as those programs do, reads zero.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +24,7 @@ struct EndpointAddress {
   std::uint32_t qpn = 0;
   std::uint32_t psn = 0;
   wire::Gid gid;
+  bool offers_selective_repeat = false;
 
   friend bool operator==(const EndpointAddress&, const EndpointAddress&) = default;
 };

@@ -157,6 +157,9 @@ void add_options(CommandLine& line, Options& options) {
             "longest SEND it takes (default 64k)");
   line.number("rnr-timer", "CODE", queue_pair.min_rnr_timer, 0, 31,
               "wait it asks for in RNR NAKs, as a code (default 12: 0.64 ms)");
+  line.flag("selective-repeat", queue_pair.selective_repeat,
+            "rc: repeat only what was lost; over TCP when a client offers it, else at once");
+  line.flag("credits", queue_pair.credits, "rc: tell the other side how many receives are posted");
   line.flag("no-echo", options.no_echo, "take SENDs and do not send them back");
   line.option("script", "FILE", "fault rules, one a line, '#' begins a comment",
               [&](const std::string& text) {
@@ -194,6 +197,10 @@ void check_together(const Options& options) {
   }
   if (queue_pair.service == wire::Service::unreliable_datagram && options.remote_qpn) {
     fail_usage("--remote-qpn and --remote-gid: UD needs no other side; leave them out");
+  }
+  if (queue_pair.service != wire::Service::reliable_connection) {
+    if (queue_pair.selective_repeat) fail_usage("--selective-repeat: only with --service rc");
+    if (queue_pair.credits) fail_usage("--credits: only with --service rc");
   }
   if (queue_pair.qpn && options.queue_pairs - 1 > kLastQpn - *queue_pair.qpn) {
     fail_usage("--qpn {:#x} with --qps {}: the last one would be above {:#x}; give a smaller --qpn",
@@ -243,7 +250,8 @@ void check_save_path(const std::string& path) {
 }
 
 // One line of standard input: JSON, the text of the TCP exchange, or "QPN PSN GID".
-EndpointAddress parse_remote(const std::string& line) {
+// `selective_repeat`: the user has it that the other side knows it.
+EndpointAddress parse_remote(const std::string& line, bool selective_repeat) {
   if (const auto address = parse_message(line)) return *address;
   std::optional<std::uint64_t> qpn;
   std::optional<std::uint64_t> psn;
@@ -274,7 +282,8 @@ EndpointAddress parse_remote(const std::string& line) {
     fail("'{}' on standard input names no other side: give QPN PSN GID, such as 17 0 10.77.0.1",
          line);
   }
-  return {0, static_cast<std::uint32_t>(*qpn), static_cast<std::uint32_t>(*psn), *gid};
+  return {0, static_cast<std::uint32_t>(*qpn), static_cast<std::uint32_t>(*psn), *gid,
+          selective_repeat};
 }
 
 // Lines of standard input as they come, without ever waiting.
@@ -507,7 +516,7 @@ void Peer::take_input() {
       if (free == nullptr && !queue_pair->remote()) free = queue_pair.get();
     }
     if (free == nullptr) fail("'{}' on standard input: every queue pair is connected", *line);
-    connect(*free, parse_remote(*line));
+    connect(*free, parse_remote(*line, options_.queue_pair.selective_repeat));
   }
 }
 
@@ -531,8 +540,8 @@ bool Peer::turn() {
 
 void Peer::run() {
   if (options_.remote_qpn) {
-    connect(*queue_pairs_.front(),
-            {0, *options_.remote_qpn, options_.remote_psn, *options_.remote_gid});
+    connect(*queue_pairs_.front(), {0, *options_.remote_qpn, options_.remote_psn,
+                                    *options_.remote_gid, options_.queue_pair.selective_repeat});
   }
   const wire::Instant end =
       options_.seconds > 0 ? nic::real_now() + std::chrono::duration_cast<wire::Duration>(

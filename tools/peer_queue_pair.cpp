@@ -67,6 +67,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
   local_.qpn = (*queue_pair)->qpn();
   local_.psn = psn;
   local_.gid = nic_.gids().find(options_.gid_index)->gid;
+  local_.offers_selective_repeat = options_.selective_repeat;
 
   transport::QueuePairAttributes attributes;
   attributes.queue_key = options_.queue_key;
@@ -97,6 +98,8 @@ void PeerQueuePair::connect(const EndpointAddress& remote) {
   attributes.max_dest_rd_atomic = kReadsAtOnce;
   attributes.max_rd_atomic = kReadsAtOnce;
   attributes.min_rnr_timer = options_.min_rnr_timer;
+  attributes.selective_repeat = options_.selective_repeat && remote.offers_selective_repeat;
+  attributes.advertise_credits = options_.credits;
   using transport::QueuePairState;
   const nic::AddressAttributes* connected = datagram() ? nullptr : &address;
   require(nic_.modify(local_.qpn, QueuePairState::ready_to_receive, attributes, connected),

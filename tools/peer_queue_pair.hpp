@@ -22,6 +22,8 @@ struct PeerQueuePairOptions {
   std::uint32_t queue_key = 0x11111111;
   std::uint8_t min_rnr_timer = 12;
   bool echo = true;
+  bool selective_repeat = false;  // offered; on when the other side offers it too
+  bool credits = false;
   std::optional<std::uint32_t> qpn;
   std::optional<std::uint32_t> psn;
 };

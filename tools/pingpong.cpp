@@ -53,6 +53,8 @@ struct Options {
   bool check = false;
   double timeout = 15;
   std::uint8_t ack_timeout = 14;
+  bool selective_repeat = false;
+  bool credits = false;
   std::string host;  // empty: server
 
   bool client() const { return !host.empty(); }
@@ -63,6 +65,12 @@ struct Options {
   bool datagram() const { return service == wire::Service::unreliable_datagram; }
   bool reliable() const { return service == wire::Service::reliable_connection; }
 };
+
+void check_reliable(const Options& options) {
+  if (options.reliable()) return;
+  if (options.selective_repeat) fail_usage("--selective-repeat: only with --service rc");
+  if (options.credits) fail_usage("--credits: only with --service rc");
+}
 
 // False when only help was wanted.
 bool parse_options(int argc, char** argv, Options& options) {
@@ -114,6 +122,9 @@ bool parse_options(int argc, char** argv, Options& options) {
             "accepted for likeness: softrnic checks every byte of every message anyway");
   line.number("ack-timeout", "CODE", options.ack_timeout, 0, 31,
               "rc: local ACK timeout, 4.096 us x 2^CODE (default 14: 67 ms; 0: never)");
+  line.flag("selective-repeat", options.selective_repeat,
+            "rc: repeat only what was lost, if the other side is a softrnic with the same option");
+  line.flag("credits", options.credits, "rc: tell the other side how many receives are posted");
   line.seconds(
       "timeout", options.timeout,
       "give up when nothing has come for so long, over TCP or from the NIC's peer (default "
@@ -127,6 +138,7 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (options.size == 0) {
     options.size = options.datagram() ? kDefaultDatagramSize : kDefaultConnectedSize;
   }
+  check_reliable(options);
   options.device.complete();
   return true;
 }
@@ -238,6 +250,7 @@ void PingPong::create_queue_pair() {
   local_.qpn = (*queue_pair)->qpn();
   local_.psn = static_cast<std::uint32_t>(mix_key(options_.device.seed, local_.qpn)) & 0xffffff;
   local_.gid = nic_.gids().find(gid_index_)->gid;
+  local_.offers_selective_repeat = options_.selective_repeat;
 
   transport::QueuePairAttributes attributes;
   attributes.queue_key = kUdQueueKey;
@@ -261,6 +274,10 @@ void PingPong::exchange() {
                                  [this](const EndpointAddress& remote) { ready(remote); });
   }
   fmt::print("  remote address: {}\n", tools::describe(remote_));
+  if (options_.selective_repeat) {
+    fmt::print("  selective repeat: {}\n",
+               remote_.offers_selective_repeat ? "on" : "off, the other side did not offer it");
+  }
   std::fflush(stdout);
   payload_ = std::make_unique<PingPongPayload>(options_.client(), options_.size,
                                                options_.iterations, local_, remote_);
@@ -292,6 +309,8 @@ void PingPong::ready(const EndpointAddress& remote) {
   attributes.timeout = options_.ack_timeout;
   attributes.retry_count = 7;
   attributes.rnr_retry = 7;
+  attributes.selective_repeat = options_.selective_repeat && remote.offers_selective_repeat;
+  attributes.advertise_credits = options_.credits;
   const nic::AddressAttributes* connected = options_.datagram() ? nullptr : &address;
   using transport::QueuePairState;
   require(nic_.modify(local_.qpn, QueuePairState::ready_to_receive, attributes, connected),

@@ -568,6 +568,13 @@ MemoryFault MemoryRegionTable::write_remote(Accessor accessor, std::uint32_t rem
   return target.fault == MemoryFault::none ? copy_in(target, 0, in) : target.fault;
 }
 
+std::uint64_t MemoryRegionTable::locate_remote(Accessor accessor, std::uint32_t remote_key,
+                                               std::uint64_t address, std::uint64_t length) {
+  const Grant target =
+      impl_->grant_remote(accessor, remote_key, address, length, transport::kRemoteWrite);
+  return reinterpret_cast<std::uintptr_t>(target.bytes);
+}
+
 MemoryFault MemoryRegionTable::atomic_remote(Accessor accessor, std::uint32_t remote_key,
                                              std::uint64_t address, AtomicOperation operation,
                                              std::uint64_t swap_add, std::uint64_t compare,

@@ -110,6 +110,8 @@ class MemoryRegionTable final : public transport::MemoryGate {
                                      std::uint64_t address, wire::MutableByteChain out) override;
   transport::MemoryFault write_remote(transport::Accessor accessor, std::uint32_t remote_key,
                                       std::uint64_t address, wire::ByteChain in) override;
+  std::uint64_t locate_remote(transport::Accessor accessor, std::uint32_t remote_key,
+                              std::uint64_t address, std::uint64_t length) override;
   transport::MemoryFault atomic_remote(transport::Accessor accessor, std::uint32_t remote_key,
                                        std::uint64_t address, transport::AtomicOperation operation,
                                        std::uint64_t swap_add, std::uint64_t compare,

@@ -382,7 +382,10 @@ std::optional<transport::PostError> Nic::post_receive(std::uint32_t qpn,
                                                       const transport::ReceiveRequest& request) {
   QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
   if (entry == nullptr) return transport::PostError::bad_state;
-  return entry->queue_pair.post_receive(request);
+  const auto error = entry->queue_pair.post_receive(request);
+  // The peer may be waiting to hear of it.
+  if (!error && entry->queue_pair.attributes().advertise_credits) impl_->scheduler.touch(*entry);
+  return error;
 }
 
 // ---------------------------------------------------------------- address handles, neighbours

@@ -109,6 +109,10 @@ class MemoryGate {
                                   std::uint64_t address, wire::MutableByteChain out) = 0;
   virtual MemoryFault write_remote(Accessor accessor, std::uint32_t remote_key,
                                    std::uint64_t address, wire::ByteChain in) = 0;
+  // Names the first byte of a range that write_remote() would take, alike for every key that
+  // reaches it: two ranges are of the same bytes where their locations meet.
+  virtual std::uint64_t locate_remote(Accessor accessor, std::uint32_t remote_key,
+                                      std::uint64_t address, std::uint64_t length) = 0;
   // Atomic against every other access through this gate and against the local processor's
   // atomics. `original` gets the value before, in the host's byte order.
   virtual MemoryFault atomic_remote(Accessor accessor, std::uint32_t remote_key,

@@ -77,6 +77,8 @@ std::optional<ModifyError> QueuePair::modify(QueuePairState to,
     attributes_.destination_qpn = before.destination_qpn;
     attributes_.receive_psn = before.receive_psn;
     attributes_.max_dest_rd_atomic = before.max_dest_rd_atomic;
+    attributes_.selective_repeat = before.selective_repeat;
+    attributes_.advertise_credits = before.advertise_credits;
   }
   if (from == QueuePairState::ready_to_send) attributes_.send_psn = before.send_psn;
   state_ = to;

@@ -50,6 +50,12 @@ struct QueuePairAttributes {
   std::uint8_t timeout = 14;       // local ACK timeout code; 0 is never
   std::uint8_t retry_count = 7;    // 0 to 7
   std::uint8_t rnr_retry = 7;      // 0 to 6; 7 is for ever
+
+  // RC. Both sides agreed on selective repeat (docs/selective-repeat.md).
+  bool selective_repeat = false;
+  // RC: tell the peer how many receives are posted, and go by what it tells (9.7.7.2).
+  bool advertise_credits = false;
+  bool honor_credits = true;
 };
 
 enum class ModifyError : std::uint8_t {

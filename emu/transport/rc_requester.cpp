@@ -26,6 +26,7 @@ void RcRequester::start() {
   next_psn_ = unacked_psn_ = sent_end_ = attributes_.send_psn;
   retries_left_ = attributes_.retry_count;
   rnr_retries_left_ = attributes_.rnr_retry;
+  if (attributes_.selective_repeat) scoreboard_.enable();
 }
 
 void RcRequester::reset() {
@@ -36,6 +37,9 @@ void RcRequester::reset() {
   timeouts_in_row_ = 0;
   catching_up_ = implied_nak_taken_ = failed_ = false;
   unacked_psn_ = sent_end_ = next_psn_;
+  receives_done_ = receives_asked_ = 0;
+  limited_ = false;
+  scoreboard_.disable();
   ack_deadline_ = rnr_deadline_ = wire::kNever;
 }
 
@@ -91,7 +95,40 @@ bool RcRequester::may_begin(const SendEntry& entry) const {
     return responses_due_ < std::max<std::uint32_t>(attributes_.max_rd_atomic, 1) &&
            cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
   }
-  return packets_in_flight_ < window_ && cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
+  if (limited_ && entry.consumes_receive() && !has_credit(entry)) return false;
+  return packets_in_flight_ < window() && cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
+}
+
+std::uint32_t RcRequester::window() const {
+  return std::min(window_ + scoreboard_.held(), kSelectiveWindow);
+}
+
+// Beyond its credits a requester may send one request, a SEND's first packet and no more, to learn
+// by the answer how things stand (9.7.7.2.5). It may also when nothing that is under way asks for
+// an answer, and with the oldest request, whatever the peer counts.
+bool RcRequester::has_credit(const SendEntry& entry) const {
+  if (!is_limited(entry)) return true;
+  const bool one_beyond = receives_asked_ == receive_limit_ || since_ack_request_ > 0;
+  if (!one_beyond && cursor_ != 0) return false;
+  return cursor_packet_ == 0 || entry.is_write() || unacked_psn_.after(entry.first_psn);
+}
+
+bool RcRequester::is_limited(const SendEntry& entry) const {
+  return limited_ && entry.consumes_receive() &&
+         static_cast<std::int32_t>(receives_asked_ - receive_limit_) >= 0;
+}
+
+void RcRequester::take_credits(wire::Syndrome syndrome) {
+  if (!attributes_.honor_credits || !syndrome.is_ack()) return;
+  const auto credits = wire::credit_count(syndrome.value());
+  if (!credits) {
+    limited_ = false;
+    return;
+  }
+  // Codes are rounded down, so that a later one may seem to take back what was given before.
+  const std::uint32_t limit = receives_done_ + *credits;
+  if (!limited_ || static_cast<std::int32_t>(limit - receive_limit_) > 0) receive_limit_ = limit;
+  limited_ = true;
 }
 
 Psn RcRequester::cursor_psn() const {
@@ -264,7 +301,8 @@ bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
 
 bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const {
   if (since_ack_request_ + 1 >= kAckRequestInterval) return true;
-  if (packets_in_flight_ + 1 >= window_) return true;
+  if (packets_in_flight_ + 1 >= window()) return true;
+  if (is_limited(entry) && (last || (cursor_packet_ == 0 && !entry.is_write()))) return true;
   return last && (entry.request.signaled || entry.request.solicited || catching_up_ ||
                   next_cannot_follow());
 }
@@ -289,21 +327,29 @@ void RcRequester::advance(Instant now, SendEntry& entry, OutboundPacket& out) {
   }
   since_ack_request_ = out.headers.bth.ack_request ? 0 : since_ack_request_ + 1;
 
-  Psn end = psn + 1;
+  const Psn end = entry.wants_response() ? entry.end_psn() : psn + 1;
+  if (scoreboard_.enabled()) {
+    scoreboard_.sent(entry.wants_response() ? entry.first_psn : psn, !entry.wants_response());
+  }
+  pass(entry);
+  if (end.after(sent_end_)) sent_end_ = end;
+  if (catching_up_) skip_delivered();
+  if (ack_deadline_ == wire::kNever) rearm(now);
+}
+
+void RcRequester::pass(const SendEntry& entry) {
   if (entry.wants_response()) {
-    end = entry.end_psn();
     ++responses_due_;
     cursor_packet_ = entry.packets;
   } else {
     ++packets_in_flight_;
     ++cursor_packet_;
   }
-  if (end.after(sent_end_)) sent_end_ = end;
   if (cursor_packet_ == entry.packets) {
+    if (entry.consumes_receive()) ++receives_asked_;
     ++cursor_;
     cursor_packet_ = 0;
   }
-  if (ack_deadline_ == wire::kNever) rearm(now);
 }
 
 // ---------------------------------------------------------------- hearing
@@ -312,14 +358,23 @@ void RcRequester::on_response(Instant now, const InboundPacket& packet) {
   if (failed_) return;
   switch (packet.opcode.operation) {
     case wire::Operation::read_response:
-      return on_read_response(now, packet);
+      on_read_response(now, packet);
+      break;
     case wire::Operation::atomic_acknowledge:
-      return on_atomic_response(now, packet);
+      on_atomic_response(now, packet);
+      break;
     case wire::Operation::acknowledge:
-      return on_acknowledge(now, packet);
+      on_acknowledge(now, packet);
+      break;
     default:
       ++context_.counters.unexpected_response;
   }
+  const wire::Psn psn = packet.headers.bth.psn;
+  // Credits count from what this answer accounts for; older ones say nothing new.
+  if (packet.opcode.has(wire::kAeth) && psn + 1 == unacked_psn_) {
+    take_credits(packet.headers.aeth.syndrome);
+  }
+  if (catching_up_) skip_delivered();
 }
 
 bool RcRequester::is_outstanding(Psn psn) const {
@@ -353,6 +408,7 @@ void RcRequester::progress(Instant now, Psn unacked) {
     const auto acked = static_cast<std::uint32_t>(unacked.since(unacked_psn_));
     packets_in_flight_ -= std::min(packets_in_flight_, acked);
     window_ = std::min(kMaxUnackedPackets, window_ + acked);
+    scoreboard_.acknowledged(unacked_psn_, unacked);
   }
   unacked_psn_ = unacked;
   implied_nak_taken_ = false;
@@ -362,6 +418,7 @@ void RcRequester::progress(Instant now, Psn unacked) {
   if (cursor_ == 0 && cursor_psn().before(unacked)) {
     cursor_packet_ = static_cast<std::uint32_t>(unacked.since(head.first_psn));
     if (cursor_packet_ >= head.packets) {
+      if (head.consumes_receive()) ++receives_asked_;
       cursor_ = 1;
       cursor_packet_ = 0;
     }
@@ -377,6 +434,7 @@ void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length
 
 void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length) {
   const SendRequest& request = queue_[0].request;  // stays in its slot until another is posted
+  if (queue_[0].consumes_receive()) ++receives_done_;
   queue_.pop();
   if (begun_ > 0) --begun_;
   if (cursor_ > 0) {
@@ -464,8 +522,9 @@ void RcRequester::on_acknowledge(Instant now, const InboundPacket& packet) {
   const Psn psn = packet.headers.bth.psn;
   const wire::Syndrome syndrome = packet.headers.aeth.syndrome;
   if (!is_outstanding(psn)) {
-    // A ghost: acknowledged before, or never sent (9.7.5.1.4).
-    ++context_.counters.unexpected_response;
+    // A ghost: acknowledged before, or never sent (9.7.5.1.4). It may bring new credits.
+    const bool brings_credits = limited_ && psn + 1 == unacked_psn_ && syndrome.is_ack();
+    if (!brings_credits) ++context_.counters.unexpected_response;
     return;
   }
   switch (syndrome.kind()) {
@@ -477,10 +536,44 @@ void RcRequester::on_acknowledge(Instant now, const InboundPacket& packet) {
     case wire::Syndrome::Kind::nak:
       return on_nak(now, psn, syndrome);
     case wire::Syndrome::Kind::reserved:
+      if (scoreboard_.enabled() && syndrome.is_selective()) {
+        return on_selective_acknowledge(now, packet);
+      }
       // Reserved codes are dropped (table 44); the timer will see to it.
       ++context_.counters.unexpected_response;
       return;
   }
+}
+
+// The peer has packets that came before their turn, up to this one, and waits for another; what was
+// sent before them and has not arrived is lost.
+void RcRequester::on_selective_acknowledge(Instant now, const InboundPacket& packet) {
+  ++context_.counters.selective_acks_rcvd;
+  const Psn last = packet.headers.bth.psn;
+  const Psn expected(packet.headers.aeth.msn);
+  if (expected.after(last)) {
+    ++context_.counters.unexpected_response;
+    return;
+  }
+  if (!acknowledge_before(now, expected) || failed_ || queue_.empty()) return;
+  const std::uint32_t run = packet.headers.aeth.syndrome.selective_run();
+  for (std::uint32_t i = 0; i < run && (last - i).after(unacked_psn_); ++i) {
+    scoreboard_.received(last - i);
+  }
+  const bool was_lost = is_head_lost();
+  // During an RNR wait the cursor stands at the oldest packet already.
+  if (!scoreboard_.find_losses() || rnr_deadline_ != wire::kNever) return;
+  // Only the oldest packet's repetitions count: the others' are judged when they are the oldest.
+  if (!was_lost && is_head_lost()) {
+    if (!take_retry()) return;
+    rearm(now);
+  }
+  rewind(window_);
+}
+
+bool RcRequester::is_head_lost() const {
+  const SendEntry& head = queue_[0];
+  return begun_ > 0 && !head.is_local() && needs_repeat(head, unacked_psn_);
 }
 
 void RcRequester::on_rnr_nak(Instant now, Psn psn, std::uint8_t timer_code) {
@@ -494,6 +587,7 @@ void RcRequester::on_rnr_nak(Instant now, Psn psn, std::uint8_t timer_code) {
     }
     --rnr_retries_left_;
   }
+  scoreboard_.lose(psn);
   rewind(kRestartWindow);
   ack_deadline_ = wire::kNever;
   rnr_deadline_ = now + wire::rnr_timer(timer_code);
@@ -508,6 +602,7 @@ void RcRequester::on_nak(Instant now, Psn psn, wire::Syndrome syndrome) {
       // Packets that followed the one that met no receive are resent after the wait anyway.
       if (rnr_deadline_ != wire::kNever) return;
       if (!take_retry()) return;
+      scoreboard_.lose_all();
       rewind(half_window());
       rearm(now);
       return;
@@ -531,6 +626,7 @@ void RcRequester::implied_nak(Instant now) {
   if (implied_nak_taken_) return;
   ++context_.counters.implied_nak_seq_err;
   if (!take_retry()) return;
+  scoreboard_.lose_all();
   rewind(half_window());
   rearm(now);
   implied_nak_taken_ = true;
@@ -546,7 +642,30 @@ void RcRequester::rewind(std::uint32_t window) {
   packets_in_flight_ = 0;
   responses_due_ = 0;
   since_ack_request_ = 0;
+  receives_asked_ = receives_done_;
   catching_up_ = true;
+}
+
+void RcRequester::skip_delivered() {
+  if (!scoreboard_.enabled()) return;
+  while (cursor_ < begun_ && cursor_psn().before(sent_end_)) {
+    const SendEntry& entry = queue_[cursor_];
+    if (entry.failure != CompletionStatus::success) return;
+    if (entry.is_local()) {
+      ++cursor_;
+    } else if (needs_repeat(entry, cursor_psn())) {
+      return;
+    } else {
+      pass(entry);
+    }
+  }
+}
+
+bool RcRequester::needs_repeat(const SendEntry& entry, Psn psn) const {
+  if (!entry.wants_response()) return scoreboard_.is_lost(psn);
+  // A READ that is being answered was not lost.
+  return entry.received == 0 ? scoreboard_.is_lost(entry.first_psn)
+                             : scoreboard_.is_abandoned(entry.first_psn);
 }
 
 std::uint32_t RcRequester::half_window() const {
@@ -595,10 +714,14 @@ void RcRequester::on_deadline(Instant now) {
     ++context_.counters.local_ack_timeout_err;
     if (!take_retry()) return;
     ++timeouts_in_row_;
+    scoreboard_.lose_all();
+    scoreboard_.lose(unacked_psn_);
+    if (timeouts_in_row_ > 1) scoreboard_.forget_received();
     rewind(kRestartWindow);
     rearm(now);
     implied_nak_taken_ = false;
   }
+  if (catching_up_) skip_delivered();
 }
 
 }  // namespace softrnic::transport

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reliable-connection requester: PSNs, acknowledgements, go-back-N, RNR waits, retry limits
-// (IBTA vol. 1, 9.7.2 to 9.7.6).
+// The reliable-connection requester: PSNs, acknowledgements, end-to-end credits, go-back-N or
+// selective repeat, RNR waits, retry limits (IBTA vol. 1, 9.7.2 to 9.7.7).
 //
 // A cursor walks over the send queue and says what to send next; acknowledgements retire requests
 // from the queue's head. Loss of any kind ends in one move: the cursor goes back to the oldest
-// PSN that is not accounted for.
+// PSN that is not accounted for. With selective repeat it passes over what the peer has.
 #pragma once
 
 #include "transport/queue_pair.hpp"
 #include "transport/requester.hpp"
+#include "transport/scoreboard.hpp"
 #include "transport/send_queue.hpp"
 
 namespace softrnic::transport {
@@ -52,6 +53,16 @@ class RcRequester final : public Requester {
   bool asks_acknowledgement(const SendEntry& entry, bool last) const;
   bool next_cannot_follow() const;
   void advance(wire::Instant now, SendEntry& entry, OutboundPacket& out);
+  // Takes the cursor over one packet, and all of a READ.
+  void pass(const SendEntry& entry);
+  // Request packets that may be unacknowledged, counting those that the peer has out of turn.
+  std::uint32_t window() const;
+
+  // --- end-to-end credits ---
+  // For a request that consumes a receive: within the credits, or the one beyond them.
+  bool has_credit(const SendEntry& entry) const;
+  bool is_limited(const SendEntry& entry) const;
+  void take_credits(wire::Syndrome syndrome);
 
   // --- hearing ---
   // True when `psn` lies among those sent and unacknowledged.
@@ -63,6 +74,7 @@ class RcRequester final : public Requester {
   void on_placement_response(wire::Instant now, const InboundPacket& packet);
   void on_atomic_response(wire::Instant now, const InboundPacket& packet);
   void on_acknowledge(wire::Instant now, const InboundPacket& packet);
+  void on_selective_acknowledge(wire::Instant now, const InboundPacket& packet);
   void on_rnr_nak(wire::Instant now, wire::Psn psn, std::uint8_t timer_code);
   void on_nak(wire::Instant now, wire::Psn psn, wire::Syndrome syndrome);
   void progress(wire::Instant now, wire::Psn unacked);
@@ -72,6 +84,11 @@ class RcRequester final : public Requester {
   // --- recovering ---
   // Back to the oldest unaccounted PSN, from where at most `window` packets go unacknowledged.
   void rewind(std::uint32_t window);
+  // Over what was sent and need not be sent again.
+  void skip_delivered();
+  // Whether the request must be sent again, from its packet `psn` on.
+  bool needs_repeat(const SendEntry& entry, wire::Psn psn) const;
+  bool is_head_lost() const;
   std::uint32_t half_window() const;
   // Takes one retry; false, and the head has failed, when none is left.
   bool take_retry();
@@ -99,6 +116,15 @@ class RcRequester final : public Requester {
   std::uint32_t since_ack_request_ = 0;
   bool catching_up_ = false;        // after a rewind, until sent_end_ is acknowledged
   bool implied_nak_taken_ = false;  // for the present unacked_psn_
+
+  // Receives of the peer's that requests have taken, counted from an arbitrary point: by those that
+  // are done, by those before the cursor, and how many there are.
+  std::uint32_t receives_done_ = 0;
+  std::uint32_t receives_asked_ = 0;
+  std::uint32_t receive_limit_ = 0;
+  bool limited_ = false;  // the peer counts them for us
+
+  Scoreboard scoreboard_;
 
   int timeouts_in_row_ = 0;  // without progress
   std::uint8_t retries_left_ = 0;

@@ -31,24 +31,32 @@ void RcResponder::start() {
   const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
   resources_.start(depth);
   answers_.start(depth * kAnswersPerResource + 8);
+  if (attributes_.selective_repeat) early_.enable(attributes_.path_mtu);
 }
 
 void RcResponder::reset() {
   receives_.clear();
   answers_.clear();
   resources_.clear();
-  nak_sent_ = failed_ = false;
+  nak_sent_ = failed_ = told_none_ = false;
   message_.end();
+  early_.disable();
 }
 
 void RcResponder::flush(bool keep_answers) {
   flush_receives(context_, receives_);
   if (!keep_answers) answers_.clear();
+  told_none_ = false;
   message_.end();
 }
 
 std::optional<PostError> RcResponder::post(const ReceiveRequest& request) {
-  return receives_.push(request);
+  const auto error = receives_.push(request);
+  if (!error && told_none_ && !failed_) {
+    told_none_ = false;
+    answer_acknowledge();
+  }
+  return error;
 }
 
 // ---------------------------------------------------------------- checks
@@ -57,14 +65,24 @@ void RcResponder::on_request(Instant, const InboundPacket& packet) {
   if (failed_) return;
   const std::int32_t distance = packet.headers.bth.psn.since(expected_psn_);
   if (distance < 0) return on_duplicate(packet);
-  if (distance > 0) return on_gap();
+  if (distance > 0) return is_selective() ? on_early(packet) : on_gap();
 
+  // One that was kept early and could not be executed then, for want of a receive, comes anew.
+  if (early_.empty()) return on_expected(packet, false);
+  const Psn before = expected_psn_;
+  early_.drop(before);
+  on_expected(packet, false);
+  early_.drop_range(before, expected_psn_);
+  take_up_early();
+}
+
+void RcResponder::on_expected(const InboundPacket& packet, bool placed) {
   if (!message_.accepts(packet.opcode) || !payload_size_is_right(packet, attributes_.path_mtu)) {
     return answer_fatal(NakCode::invalid_request);
   }
   if (needs_receive(packet.opcode) && !receives_.provide()) return answer_rnr();
   nak_sent_ = false;
-  execute(packet);
+  execute(packet, placed);
 }
 
 void RcResponder::on_gap() {
@@ -141,12 +159,12 @@ bool RcResponder::needs_receive(const wire::OpcodeInfo& opcode) const {
 
 // ---------------------------------------------------------------- execution
 
-void RcResponder::execute(const InboundPacket& packet) {
+void RcResponder::execute(const InboundPacket& packet, bool placed) {
   switch (packet.opcode.operation) {
     case wire::Operation::send:
       return execute_send(packet);
     case wire::Operation::write:
-      return execute_write(packet);
+      return execute_write(packet, placed);
     case wire::Operation::read_request:
       return execute_read(packet);
     case wire::Operation::atomic_write:
@@ -194,20 +212,24 @@ bool RcResponder::invalidates(const wire::Ieth& ieth) {
   return false;
 }
 
-void RcResponder::execute_write(const InboundPacket& packet) {
+void RcResponder::execute_write(const InboundPacket& packet, bool placed) {
   if (packet.opcode.starts_message()) {
     const wire::Reth& reth = packet.headers.reth;
     if (!grants(kRemoteWrite)) return answer_fatal(NakCode::invalid_request);
     if (reth.dma_length > kMaxMessage) return answer_fatal(NakCode::invalid_request);
-    const MemoryFault fault = context_.memory.check_remote(
-        context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteWrite);
+    // Writing all of it checks the same.
+    const bool whole = packet.payload.size() == reth.dma_length && !placed;
+    const MemoryFault fault =
+        whole ? MemoryFault::none
+              : context_.memory.check_remote(context_.accessor(), reth.remote_key,
+                                             reth.virtual_address, reth.dma_length, kRemoteWrite);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
     message_.begin_write(reth);
   }
   if (!message_.fits_announcement(packet)) return answer_fatal(NakCode::invalid_request);
-  if (!packet.payload.empty()) {
-    const MemoryFault fault = context_.memory.write_remote(
-        context_.accessor(), message_.write_key(), message_.write_address(), packet.payload);
+  if (!packet.payload.empty() && !placed) {
+    const MemoryFault fault =
+        place(expected_psn_, message_.write_key(), message_.write_address(), packet.payload);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   }
   message_.advance(packet.payload.size());
@@ -325,6 +347,123 @@ void RcResponder::execute_flush(const InboundPacket& packet) {
   ++expected_psn_;
 }
 
+// ---------------------------------------------------------------- selective repeat
+
+// Keeps what came before its turn and says so. What lies too far ahead to be kept is treated as
+// without selective repeat.
+void RcResponder::on_early(const InboundPacket& packet) {
+  const Psn psn = packet.headers.bth.psn;
+  const auto ahead = static_cast<std::uint32_t>(psn.since(expected_psn_));
+  // A packet of the wrong size is dropped: when its turn has come it is refused with a NAK.
+  if (ahead >= EarlyRequests::kWindow || !payload_size_is_right(packet, attributes_.path_mtu) ||
+      !early_.has_room()) {
+    return on_gap();
+  }
+  if (!early_.holds(psn) && !place_early(packet) && !early_.keep(packet)) return on_gap();
+  ++context_.counters.out_of_sequence;
+  answer_selective(psn);
+}
+
+// Which WRITE the packet is of, if that can be told: its own headers say it, or those of a packet
+// before it.
+std::optional<WriteExtent> RcResponder::extent_for(const InboundPacket& packet) const {
+  const Psn psn = packet.headers.bth.psn;
+  if (packet.opcode.starts_message()) {
+    const wire::Reth& reth = packet.headers.reth;
+    if (!grants(kRemoteWrite) || reth.dma_length > kMaxMessage) return std::nullopt;
+    return WriteExtent{psn, packets_of(reth.dma_length, attributes_.path_mtu), reth.virtual_address,
+                       reth.dma_length, reth.remote_key};
+  }
+  std::optional<WriteExtent> now;
+  if (message_.kind() == InboundMessage::Kind::write) {
+    const std::uint64_t rest = message_.write_length() - message_.offset();
+    now = WriteExtent{expected_psn_, packets_of(rest, attributes_.path_mtu),
+                      message_.write_address(), rest, message_.write_key()};
+  }
+  return early_.extent_of(psn, expected_psn_, now);
+}
+
+bool RcResponder::place_early(const InboundPacket& packet) {
+  if (packet.opcode.operation != wire::Operation::write) return false;
+  const std::optional<WriteExtent> extent = extent_for(packet);
+  if (!extent) return false;
+  const Psn psn = packet.headers.bth.psn;
+  const auto index = static_cast<std::uint32_t>(psn.since(extent->first_psn));
+  const std::uint64_t offset = std::uint64_t{index} * attributes_.path_mtu;
+  const std::uint64_t size = std::min<std::uint64_t>(attributes_.path_mtu, extent->length - offset);
+  // What does not fit the announcement is refused in its turn.
+  if (packet.payload.size() != size ||
+      packet.opcode.ends_message() != (index + 1 == extent->packets)) {
+    return false;
+  }
+  std::uint64_t location = 0;
+  if (size > 0) {
+    const std::uint64_t address = extent->address + offset;
+    if (place(psn, extent->remote_key, address, packet.payload) != MemoryFault::none) return false;
+    location =
+        context_.memory.locate_remote(context_.accessor(), extent->remote_key, address, size);
+  }
+  early_.keep_placed(packet, *extent, location);
+  return true;
+}
+
+MemoryFault RcResponder::place(Psn psn, std::uint32_t remote_key, std::uint64_t address,
+                               const wire::ByteChain& payload) {
+  if (early_.empty()) {
+    return context_.memory.write_remote(context_.accessor(), remote_key, address, payload);
+  }
+  const MemoryFault fault = context_.memory.check_remote(context_.accessor(), remote_key, address,
+                                                         payload.size(), kRemoteWrite);
+  if (fault != MemoryFault::none) return fault;
+  const std::uint64_t location =
+      context_.memory.locate_remote(context_.accessor(), remote_key, address, payload.size());
+  std::uint64_t done = 0;
+  while (done < payload.size()) {
+    const auto later = early_.placed_behind(psn, location + done, payload.size() - done);
+    const std::uint64_t until =
+        later ? std::max(later->begin, location + done) - location : payload.size();
+    if (until > done) {
+      const MemoryFault moved = context_.memory.write_remote(
+          context_.accessor(), remote_key, address + done, payload.slice(done, until - done));
+      if (moved != MemoryFault::none) return moved;
+    }
+    done = later ? later->end - location : until;
+  }
+  return MemoryFault::none;
+}
+
+void RcResponder::take_up_early() {
+  const Psn before = expected_psn_;
+  while (!failed_ && early_.holds(expected_psn_)) {
+    const Psn psn = expected_psn_;
+    on_expected(early_.packet(psn), early_.is_placed(psn));
+    if (expected_psn_ == psn) return;  // no receive for it, and told so: it will come again
+    early_.drop_range(psn, expected_psn_);
+  }
+  // The peer waits to hear that the gap is filled, whatever its packets asked for.
+  if (!failed_ && expected_psn_ != before) answer_acknowledge();
+}
+
+void RcResponder::answer_selective(Psn psn) {
+  const std::uint32_t run = early_.run_up_to(psn, Syndrome::kLongestRun);
+  Answer* last = last_answer();
+  if (last != nullptr && last->kind == Answer::Kind::selective && last->psn + 1 == psn &&
+      last->packets < Syndrome::kLongestRun) {
+    ++context_.counters.ack_deferred;
+    ++last->packets;
+    last->psn = psn;
+    last->syndrome = Syndrome::selective(run);
+    last->msn = expected_psn_.value();
+    return;
+  }
+  ++context_.counters.selective_acks_sent;
+  push_answer({.kind = Answer::Kind::selective,
+               .syndrome = Syndrome::selective(run),
+               .psn = psn,
+               .msn = expected_psn_.value(),
+               .packets = 1});
+}
+
 // ---------------------------------------------------------------- answers
 
 // Acknowledges all that was executed. An acknowledgement still unsent grows instead of being
@@ -393,7 +532,7 @@ void RcResponder::answer_read(Psn psn, const wire::Reth& reth, bool replay) {
 }
 
 void RcResponder::push_answer(const Answer& answer) {
-  const bool response = answer.kind != Answer::Kind::acknowledge;
+  const bool response = is_response(answer.kind);
   const bool fatal =
       answer.syndrome.is_nak() && answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error);
   // What can be asked for without end, acknowledgements, NAKs for gaps and replays, leaves room for
@@ -417,7 +556,7 @@ RcResponder::Answer* RcResponder::last_answer() {
 RcResponder::Answer* RcResponder::find_unsent(Psn psn) {
   for (std::uint32_t i = 0; i < answers_.size(); ++i) {
     Answer& answer = answers_[i];
-    if (answer.kind == Answer::Kind::acknowledge) continue;
+    if (!is_response(answer.kind)) continue;
     const std::int32_t offset = psn.since(answer.psn);
     if (offset >= 0 && offset < static_cast<std::int32_t>(answer.packets)) return &answer;
   }
@@ -428,8 +567,7 @@ std::uint32_t RcResponder::responses_waiting(bool replay) const {
   std::uint32_t n = 0;
   for (std::uint32_t i = 0; i < answers_.size(); ++i) {
     const Answer& answer = answers_[i];
-    const bool counts =
-        answer.kind != Answer::Kind::acknowledge && (replay || answer.kind != Answer::Kind::flush);
+    const bool counts = is_response(answer.kind) && (replay || answer.kind != Answer::Kind::flush);
     n += counts && answer.replay == replay;
   }
   return n;
@@ -473,9 +611,10 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
   bth.partition_key = attributes_.partition_key;
   bth.destination_qpn = attributes_.destination_qpn;
   bth.psn = answer.psn + answer.next_packet;
-  out.headers.aeth = {.syndrome = answer.syndrome, .msn = answer.msn};
+  out.headers.aeth = {.syndrome = with_credits(answer.syndrome), .msn = answer.msn};
   switch (answer.kind) {
     case Answer::Kind::acknowledge:
+    case Answer::Kind::selective:
       bth.opcode = wire::Opcode::rc_acknowledge;
       answers_.pop();
       break;
@@ -494,6 +633,13 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
       break;
   }
   return true;
+}
+
+// The message that has begun still has its receive, and its credit.
+Syndrome RcResponder::with_credits(Syndrome syndrome) {
+  if (!attributes_.advertise_credits || !syndrome.is_ack()) return syndrome;
+  told_none_ = receives_.empty();
+  return Syndrome::ack(wire::credit_code(receives_.size()));
 }
 
 void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "transport/early_requests.hpp"
 #include "transport/growing_ring.hpp"
 #include "transport/inbound_message.hpp"
 #include "transport/queue_pair.hpp"
@@ -32,7 +33,7 @@ class RcResponder final : public Responder {
  private:
   // An answer waiting to be sent. Answers leave in the order of their requests.
   struct Answer {
-    enum class Kind : std::uint8_t { acknowledge, read, atomic, atomic_write, flush };
+    enum class Kind : std::uint8_t { acknowledge, selective, read, atomic, atomic_write, flush };
     Kind kind{};
     bool replay = false;  // to a duplicate
     wire::Syndrome syndrome;
@@ -63,19 +64,35 @@ class RcResponder final : public Responder {
   void on_duplicate(const InboundPacket& packet);
   void on_duplicate_read(wire::Psn psn, const wire::Reth& reth);
   void on_gap();
+  // In turn: checked, then executed.
+  void on_expected(const InboundPacket& packet, bool placed);
   bool needs_receive(const wire::OpcodeInfo& opcode) const;
 
   // --- execution ---
-  void execute(const InboundPacket& packet);
+  // `placed`: a WRITE's payload is where it belongs already.
+  void execute(const InboundPacket& packet, bool placed);
   void execute_send(const InboundPacket& packet);
   bool invalidates(const wire::Ieth& ieth);
-  void execute_write(const InboundPacket& packet);
+  void execute_write(const InboundPacket& packet, bool placed);
   void execute_read(const InboundPacket& packet);
   void execute_atomic(const InboundPacket& packet);
   void execute_atomic_write(const InboundPacket& packet);
   void execute_flush(const InboundPacket& packet);
   void finish_packet(const InboundPacket& packet);
   bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
+
+  // --- selective repeat ---
+  bool is_selective() const { return early_.enabled(); }
+  // A request that came before its turn.
+  void on_early(const InboundPacket& packet);
+  bool place_early(const InboundPacket& packet);
+  std::optional<WriteExtent> extent_for(const InboundPacket& packet) const;
+  // Lays down a WRITE's bytes, but for those over which a later WRITE has gone already.
+  MemoryFault place(wire::Psn psn, std::uint32_t remote_key, std::uint64_t address,
+                    const wire::ByteChain& payload);
+  // Executes what was kept and has its turn now.
+  void take_up_early();
+  void answer_selective(wire::Psn psn);
 
   // --- answers ---
   void answer_acknowledge();
@@ -85,6 +102,9 @@ class RcResponder final : public Responder {
   // The empty READ response that ATOMIC WRITE and FLUSH get.
   void answer_placement(Answer::Kind kind, wire::Psn psn, bool replay);
   void answer_read(wire::Psn psn, const wire::Reth& reth, bool replay);
+  static bool is_response(Answer::Kind kind) {
+    return kind != Answer::Kind::acknowledge && kind != Answer::Kind::selective;
+  }
   void push_answer(const Answer& answer);
   Answer* last_answer();
   Answer* find_unsent(wire::Psn psn);
@@ -96,6 +116,8 @@ class RcResponder final : public Responder {
   void keep_resource(const Resource& resource);
   const Resource* find_resource(wire::Psn psn, bool is_read) const;
 
+  // What an acknowledgement says of the receives that are posted (9.7.7.2.4).
+  wire::Syndrome with_credits(wire::Syndrome syndrome);
   void fill_read_response(Answer& answer, OutboundPacket& out);
 
   const QueuePairContext& context_;
@@ -108,7 +130,10 @@ class RcResponder final : public Responder {
   // (9.7.5.2.8).
   bool nak_sent_ = false;
 
+  bool told_none_ = false;  // the peer heard last that no receive is posted
+
   InboundMessage message_;
+  EarlyRequests early_;
 
   GrowingRing<Answer> answers_;
   GrowingRing<Resource> resources_;

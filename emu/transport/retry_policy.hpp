@@ -34,6 +34,11 @@ inline constexpr std::uint8_t kInfiniteRnrRetry = 7;
 // this to link-level flow control; a queue of a few hundred frames at the peer does not have any.
 inline constexpr std::uint32_t kMaxUnackedPackets = 128;
 
+// With selective repeat, PSNs from the expected one on that a responder keeps, and so the most that
+// a requester has under way, packets counted that the peer has already. The scoreboard and the
+// early requests take 8 KiB and 60 KiB for it.
+inline constexpr std::uint32_t kSelectiveWindow = 256;
+
 // The window after a timeout or an RNR wait. A sequence NAK halves the window, down to this. Every
 // acknowledged packet widens it by one. Go-back-N resends all that follows a loss, so where frames
 // are lost a wide window mostly carries what will be dropped.

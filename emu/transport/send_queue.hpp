@@ -35,6 +35,22 @@ struct SendEntry {
   }
 
   wire::Psn end_psn() const { return first_psn + packets; }
+  bool is_write() const {
+    return request.operation == SendOperation::rdma_write ||
+           request.operation == SendOperation::rdma_write_with_immediate;
+  }
+  // Takes a receive of the peer's: every SEND, and a WRITE with immediate.
+  bool consumes_receive() const {
+    switch (request.operation) {
+      case SendOperation::send:
+      case SendOperation::send_with_immediate:
+      case SendOperation::send_with_invalidate:
+      case SendOperation::rdma_write_with_immediate:
+        return true;
+      default:
+        return false;
+    }
+  }
   bool is_read() const { return request.operation == SendOperation::rdma_read; }
   bool is_atomic() const {
     return request.operation == SendOperation::compare_swap ||

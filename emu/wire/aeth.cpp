@@ -44,6 +44,11 @@ std::optional<std::uint32_t> credit_count(std::uint8_t code) {
   return kCredits[code];
 }
 
+std::uint8_t credit_code(std::uint32_t receives) {
+  const auto above = std::upper_bound(kCredits.begin(), kCredits.end(), receives);
+  return static_cast<std::uint8_t>(above - kCredits.begin() - 1);
+}
+
 Aeth Aeth::parse(std::span<const std::byte, kSize> bytes) {
   const std::byte* p = bytes.data();
   Aeth h;

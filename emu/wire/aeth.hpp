@@ -43,6 +43,15 @@ class Syndrome {
     return Syndrome(static_cast<std::uint8_t>(0x60 | static_cast<std::uint8_t>(code)));
   }
 
+  // softrnic's own: the reserved kind, which others drop (docs/selective-repeat.md). A run of 1 to
+  // 32 packets that came before their turn.
+  static constexpr std::uint32_t kLongestRun = 32;
+  static constexpr Syndrome selective(std::uint32_t run) {
+    return Syndrome(static_cast<std::uint8_t>(0x40 | ((run - 1) & 0x1f)));
+  }
+  constexpr bool is_selective() const { return raw_ >> 5 == 2; }
+  constexpr std::uint32_t selective_run() const { return value() + 1u; }
+
   constexpr std::uint8_t raw() const { return raw_; }
   constexpr std::uint8_t value() const { return raw_ & 0x1f; }
   // Bit 7 is reserved; a set bit 7 is Kind::reserved.
@@ -64,6 +73,8 @@ Duration rnr_timer(std::uint8_t code);
 
 // Receives available for a credit code 0 to 30; no value for 31 (IBTA vol. 1, table 46).
 std::optional<std::uint32_t> credit_count(std::uint8_t code);
+// The code for as many receives, or for the next smaller number that has one.
+std::uint8_t credit_code(std::uint32_t receives);
 
 struct Aeth {
   static constexpr std::size_t kSize = 4;

@@ -152,6 +152,9 @@ void CaseNet::connect_pair(const Connection& connection, const std::array<std::u
       attributes.timeout = connection.timeout;
       attributes.retry_count = connection.retry_count;
       attributes.rnr_retry = connection.rnr_retry;
+      attributes.selective_repeat = connection.selective_repeat;
+      attributes.advertise_credits = connection.credits;
+      attributes.honor_credits = connection.honors_credits;
       const nic::AddressAttributes where = address(connection, i);
       const bool needs_address = to == QueuePairState::ready_to_receive &&
                                  connection.service != wire::Service::unreliable_datagram;

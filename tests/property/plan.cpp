@@ -333,6 +333,8 @@ std::string to_string(const Plan& plan) {
         fmt::format("  connection {}: {} {} IPv{}, path MTU {}, timeout {}, retries {}, RNR {}\n",
                     i, wire::to_string(c.service), c.version == wire::RoceVersion::v1 ? "v1" : "v2",
                     c.ipv6 ? 6 : 4, c.path_mtu, c.timeout, c.retry_count, c.rnr_timer);
+    if (c.selective_repeat) text += "    selective repeat\n";
+    if (c.credits) text += "    end-to-end credits\n";
     for (const Side& side : c.sides) text += line_of(side);
   }
   for (const Operation& operation : plan.operations) text += line_of(operation);

@@ -43,6 +43,10 @@ struct Connection {
   std::uint8_t retry_count = 7;
   std::uint8_t rnr_timer = 12;
   std::uint8_t rnr_retry = 7;
+  // Both sides alike.
+  bool selective_repeat = false;
+  bool credits = false;
+  bool honors_credits = true;
   std::array<Side, 2> sides;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 #include "failure.hpp"
 #include "out_of_band.hpp"
@@ -19,6 +20,26 @@ TEST_CASE("an address travels as ibv_rc_pingpong writes it") {
   CHECK(to_message(example()) == "0000:000011:abcdef:00000000000000000000ffff0a4d0009");
   CHECK(to_message(example()).size() + 1 == kMessageSize);
   CHECK(kMessageSize == sizeof "0000:000000:000000:00000000000000000000000000000000");
+}
+
+TEST_CASE("an offer of selective repeat reads as the same address to those who do not know it") {
+  EndpointAddress offering = example();
+  offering.offers_selective_repeat = true;
+  const std::string message = to_message(offering);
+  CHECK(message == "0x00:000011:abcdef:00000000000000000000ffff0a4d0009");
+  CHECK(message.size() + 1 == kMessageSize);
+  CHECK(parse_message(message) == offering);
+  // As ibv_rc_pingpong reads it.
+  unsigned lid = 77;
+  unsigned qpn = 0;
+  unsigned psn = 0;
+  char gid[33] = {};
+  REQUIRE(std::sscanf(message.c_str(), "%x:%x:%x:%32s", &lid, &qpn, &psn, gid) == 4);
+  CHECK(lid == 0);
+  CHECK(qpn == 0x11);
+  CHECK(psn == 0xabcdef);
+  CHECK(std::string(gid) == "00000000000000000000ffff0a4d0009");
+  CHECK(describe(offering) == describe(example()));
 }
 
 TEST_CASE("an address that was written is read back") {

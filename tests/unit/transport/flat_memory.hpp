@@ -81,6 +81,11 @@ class FlatMemory final : public MemoryGate {
     return MemoryFault::none;
   }
 
+  std::uint64_t locate_remote(Accessor, std::uint32_t, std::uint64_t address,
+                              std::uint64_t) override {
+    return address;
+  }
+
   MemoryFault atomic_write_remote(Accessor pd, std::uint32_t key, std::uint64_t address,
                                   std::span<const std::byte, 8> value) override {
     if (address % 8 != 0) return MemoryFault::misaligned;

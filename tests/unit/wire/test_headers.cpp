@@ -271,6 +271,16 @@ TEST_CASE("credit codes count receives, 31 being none") {
   }
 }
 
+TEST_CASE("a number of receives gets the code for as many, or for the next fewer") {
+  for (std::uint32_t receives = 0; receives <= 40000; ++receives) {
+    const std::uint8_t code = credit_code(receives);
+    REQUIRE(code <= 30);
+    REQUIRE(*credit_count(code) <= receives);
+    if (code < 30) REQUIRE(*credit_count(static_cast<std::uint8_t>(code + 1)) > receives);
+  }
+  REQUIRE(credit_code(0xffffffff) == 30);
+}
+
 TEST_CASE("source ports of flow labels stay in the dynamic range") {
   REQUIRE(source_port_of_flow_label(0) == 0xc000);
   REQUIRE(source_port_of_flow_label(1) == 0xc001);
