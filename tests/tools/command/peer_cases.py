@@ -120,6 +120,25 @@ def _(context):
         check(capture.count(comment) == 1, f"{comment} is not once in the capture")
 
 
+@case("peer/repeats only what was lost for clients that offer it, and not for others")
+def _(context):
+    peer, _ = _start(context, "--listen", "18707", "--selective-repeat", "--credits", "--fault",
+                     "drop 5%", "--seed", "7")
+    with processes.running(peer):
+        sent = []
+        for words in ([], ["--selective-repeat"]):
+            client = pingpong_cases.start(context, "client",
+                                          ["-p", "18707", "-s", "65536", "-n", "20", *words],
+                                          [network.BRIDGE_IPV4])
+            with processes.running(client):
+                status, output, errors = processes.finish(client, 300)
+                check(status == 0, f"{output}{errors}")
+            sent.append("selective repeat: on" in output)
+        check(sent == [False, True], f"{sent}")
+        _, finished = _interrupt(peer)
+        check(finished["counters"]["selective_acks_sent"] > 0, f"{finished}")
+
+
 @case("peer/without receives every SEND gets an RNR NAK")
 def _(context):
     peer, _ = _start(context, "--listen", "18703", "-r", "0")

@@ -120,6 +120,33 @@ def _(context):
         check(sum(applied) > 0, f"no fault was applied\n{ends}")
 
 
+@case("pingpong/selective repeat and credits, agreed on by both sides")
+def _(context):
+    faults = ["--fault", "drop 5%", "--fault", "reorder 2%"]
+    ends = expect_success(context, ["--selective-repeat", "--credits", "-s", "65536", "-n", "20",
+                                    "--seed", "5", *faults], seconds=300)
+    for _, output, _ in ends:
+        check("  selective repeat: on\n" in output, output)
+
+
+@case("pingpong/selective repeat that one side offers stays off")
+def _(context):
+    for asking in (0, 1):
+        words = [["--selective-repeat"] if asking == role else [] for role in (0, 1)]
+        ends = expect_success(context, ["-n", "20"], server_words=words[0], client_words=words[1])
+        lines = ["selective repeat" in output for _, output, _ in ends]
+        check(lines == [asking == 0, asking == 1], f"{ends}")
+        check("off, the other side did not offer it" in ends[asking][1], ends[asking][1])
+
+
+@case("pingpong/selective repeat and credits are for rc")
+def _(context):
+    for option in ("--selective-repeat", "--credits"):
+        done = context.run("pingpong", "--link", "tap:unused", "--ip", "10.0.0.1/24", "--service",
+                           "uc", option)
+        check(done.returncode == 2 and f"{option}: only with --service rc" in done.stderr, f"{done}")
+
+
 @case("pingpong/a lost uc or ud message ends in one clear line")
 def _(context):
     for service in ("uc", "ud"):
