@@ -635,9 +635,11 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
   return true;
 }
 
-// The message that has begun still has its receive, and its credit.
+// The message that has begun still has its receive, and its credit. Of a shared receive queue
+// nobody can promise anything.
 Syndrome RcResponder::with_credits(Syndrome syndrome) {
   if (!attributes_.advertise_credits || !syndrome.is_ack()) return syndrome;
+  if (!receives_.takes_posts()) return syndrome;
   told_none_ = receives_.empty();
   return Syndrome::ack(wire::credit_code(receives_.size()));
 }

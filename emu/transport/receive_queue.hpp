@@ -24,6 +24,8 @@ class ReceiveQueue {
   void pop() { ring_.pop(); }
   void clear() { ring_.clear(); }
 
+  // Receives are posted here and nowhere else.
+  bool takes_posts() const { return takes_posts_; }
   // Without those that wait in a shared receive queue.
   std::uint32_t size() const { return ring_.size(); }
   bool empty() const { return ring_.size() == 0; }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "conformance/subject.hpp"
+#include "transport/shared_receive_queue.hpp"
 
 namespace softrnic::conformance {
 
@@ -90,6 +91,23 @@ TEST_CASE("9.7.7.2.1 Without credits every acknowledgement says so, and none com
   CHECK(answer_to_send(subject, 500) == Syndrome::ack(Syndrome::kNoCredits));
   post_receives(subject, 3);
   CHECK(subject.transmit().empty());
+}
+
+TEST_CASE("9.7.7.2.1 Of a shared receive queue no credits are told") {
+  struct Deaf final : transport::EventSink {
+    void raise(transport::AsyncEvent, std::uint32_t) override {}
+  } events;
+  transport::SharedReceiveQueue queue({.number = 1,
+                                       .domain = Subject::kDomain,
+                                       .capacity = {.requests = 8, .sges = 1},
+                                       .events = events});
+  Setup setup = advertising();
+  setup.shared_receive_queue = &queue;
+  Subject subject(setup);
+  const transport::Sge sge = subject.local(0, 64);
+  REQUIRE_FALSE(queue.post({1, {&sge, 1}}).has_value());
+  CHECK(answer_to_send(subject, 500) == Syndrome::ack(Syndrome::kNoCredits));
+  CHECK(describe(subject.received()) == Lines{"1 success"});
 }
 
 TEST_CASE("9.7.7.2 A requester without word of credits sends as much as it likes") {
