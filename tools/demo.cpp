@@ -55,6 +55,7 @@ bool parse_options(int argc, char** argv, Options& options) {
                   no_faults = text == "none";
                   if (!no_faults) options.stage.faults.push_back(parse_fault(text));
                 });
+  add_script_to(line, options.stage.faults);
   line.flag("json", options.json, "print one JSON object instead of text");
   line.option(
       "write,w", "FILE", "write every frame, and every fault as a comment, to this pcapng file",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "connected_queue_pair.hpp"
 #include "fabric/fault_link.hpp"
 #include "failure.hpp"
 #include "payload_pattern.hpp"
@@ -19,6 +20,12 @@ constexpr wire::Duration kTurn = std::chrono::microseconds(2);
 constexpr wire::Duration kPatience = std::chrono::minutes(5);
 constexpr std::uint32_t kWireMtu = 9000;
 constexpr std::uint32_t kCompletions = 256;
+
+fabric::FaultRule::Way other_way(fabric::FaultRule::Way way) {
+  using Way = fabric::FaultRule::Way;
+  if (way == Way::both) return way;
+  return way == Way::tx ? Way::rx : Way::tx;
+}
 
 void require(const std::optional<nic::ResourceError>& error, const char* what) {
   if (error) fail("{}: {}", what, nic::to_string(*error));
@@ -74,12 +81,13 @@ void Stage::plug_in(Card& card, bool is_alice, std::uint64_t which) {
   }
   fabric::FaultOptions faults;
   faults.seed = mix_key(options_.seed, which);
+  faults.connected = connected_queue_pair(card.nic);
   faults.on_fault = [this, is_alice, interface](wire::Instant at, link::Direction direction,
                                                 const wire::ByteChain& frame,
                                                 std::string_view fault) {
     note_fault(is_alice, at, frame, fault);
-    // The others reach the wire, and with it the capture.
-    if (capture_ && fabric::is_loss(fault)) {
+    // The others reach the wire, and with it the capture; one received has come from there.
+    if (capture_ && fabric::is_loss(fault) && direction == link::Direction::outbound) {
       capture_->write(at, interface, direction, frame, fault);
     }
   };
@@ -100,6 +108,8 @@ std::vector<fabric::FaultRule> Stage::faults_of(bool is_alice) const {
   for (fabric::FaultRule rule : options_.faults) {
     if (rule.way == (is_alice ? Way::rx : Way::tx)) continue;
     rule.way = Way::tx;
+    // What alice does not receive is what bob does not send.
+    if (!is_alice) rule.silenced = other_way(rule.silenced);
     rules.push_back(rule);
   }
   return rules;

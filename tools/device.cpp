@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "connected_queue_pair.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
 #include "payload_pattern.hpp"
@@ -70,6 +71,7 @@ std::unique_ptr<link::Link> Device::wrap(std::unique_ptr<link::Link> link) {
   }
   fabric::FaultOptions fault_options;
   fault_options.seed = options_.seed;
+  fault_options.connected = connected_queue_pair(nic_);
   if (!capture_) {
     auto faults = fabric::inject_faults(std::move(link), options_.faults, fault_options);
     fault_counts_ = &faults->counts();

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <fstream>
 #include <random>
-#include <sstream>
 
 #include "command_line.hpp"
+#include "fabric/fault_file.hpp"
 #include "failure.hpp"
 
 namespace softrnic::tools {
@@ -19,14 +19,6 @@ constexpr std::uint32_t kMostLinkMtu = 9216;
 // A fault script has some hundred rules at most; what is larger is another file.
 constexpr std::size_t kMostScriptBytes = 1 << 20;
 constexpr std::uint16_t kMostVlanId = 4094;  // 4095 is reserved (IEEE 802.1Q, 9.6)
-
-std::string without_comment(std::string line) {
-  const std::size_t hash = line.find('#');
-  if (hash != std::string::npos) line.resize(hash);
-  const std::size_t first = line.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return {};
-  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-}
 
 }  // namespace
 
@@ -102,17 +94,19 @@ std::vector<fabric::FaultRule> read_fault_script(const std::string& path) {
   if (text.size() > kMostScriptBytes) {
     fail_usage("--script {}: more than {} bytes; is it a fault script?", path, kMostScriptBytes);
   }
-  std::istringstream lines(text);
-  std::vector<fabric::FaultRule> rules;
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    line = without_comment(std::move(line));
-    if (line.empty()) continue;
-    auto rule = fabric::FaultRule::parse(line);
-    if (!rule) fail_usage("--script {}, line {}: {}", path, number, rule.error());
-    rules.push_back(*rule);
-  }
-  return rules;
+  auto rules = fabric::read_fault_file(text, fabric::script_form_of(path));
+  if (!rules) fail_usage("--script {}, {}", path, rules.error());
+  return *rules;
+}
+
+void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults) {
+  command_line.repeated("script", "FILE",
+                        "fault rules from a file: FILE.toml or FILE.json, or else one rule a line",
+                        [&faults](const std::string& text) {
+                          for (fabric::FaultRule& rule : read_fault_script(text)) {
+                            faults.push_back(std::move(rule));
+                          }
+                        });
 }
 
 std::uint64_t draw_seed() {
@@ -151,6 +145,7 @@ void DeviceOptions::add_traffic_to(CommandLine& command_line) {
       "injure its traffic: 'drop 5%', 'tx drop 3rd WRITE MIDDLE', 'corrupt icrc "
       "every 100th', ...; may be given several times, the first that applies acts",
       [this](const std::string& text) { faults.push_back(parse_fault(text)); });
+  add_script_to(command_line, faults);
   command_line.option("write,w", "FILE",
                       "write every frame, and every fault as a comment, to this pcapng file",
                       [this](const std::string& text) { capture_path = parse_capture_path(text); });

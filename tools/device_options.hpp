@@ -49,8 +49,10 @@ fabric::FaultRule parse_fault(const std::string& text);
 std::string parse_capture_path(const std::string& text);
 std::uint32_t parse_path_mtu(const std::string& text);
 wire::Service parse_service(const std::string& text);  // "rc", "uc", "ud"
-// A fault script: one rule a line; "#" begins a comment.
+// A fault script: TOML or JSON as its name says, or one rule a line.
 std::vector<fabric::FaultRule> read_fault_script(const std::string& path);
+// The option --script, whose rules are appended to `faults`.
+void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults);
 
 // An unpredictable seed, for when the user gave none. Never zero.
 std::uint64_t draw_seed();

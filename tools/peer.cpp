@@ -161,12 +161,6 @@ void add_options(CommandLine& line, Options& options) {
             "rc: repeat only what was lost; over TCP when a client offers it, else at once");
   line.flag("credits", queue_pair.credits, "rc: tell the other side how many receives are posted");
   line.flag("no-echo", options.no_echo, "take SENDs and do not send them back");
-  line.option("script", "FILE", "fault rules, one a line, '#' begins a comment",
-              [&](const std::string& text) {
-                for (auto& rule : read_fault_script(text)) {
-                  options.device.faults.push_back(std::move(rule));
-                }
-              });
   line.seconds("for", options.seconds, "end after so long (default: at Ctrl-C)");
   line.flag("json", options.json, "print JSON, one object a line");
   line.heading("The other side (rc, uc): one of these ways, or lines on standard input");

@@ -332,6 +332,11 @@ transport::QueuePair* Nic::find_queue_pair(std::uint32_t qpn) {
   return entry == nullptr ? nullptr : &entry->queue_pair;
 }
 
+transport::QueuePair* Nic::find_queue_pair_connected_to(const wire::Gid& host, std::uint32_t qpn) {
+  QueuePairEntry* entry = impl_->queue_pairs.find_connected_to(host, qpn);
+  return entry == nullptr ? nullptr : &entry->queue_pair;
+}
+
 std::size_t Nic::queue_pairs() const {
   return impl_->queue_pairs.size();
 }

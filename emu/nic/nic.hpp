@@ -105,6 +105,8 @@ class Nic {
   // `busy` while a memory window of type 2A is bound on it.
   std::optional<ResourceError> destroy_queue_pair(std::uint32_t qpn);
   transport::QueuePair* find_queue_pair(std::uint32_t qpn);
+  // The queue pair connected to queue pair `qpn` of that host; null when none is. Looks at each.
+  transport::QueuePair* find_queue_pair_connected_to(const wire::Gid& host, std::uint32_t qpn);
   std::size_t queue_pairs() const;
 
   // Changes state and attributes. `address` is needed for a connected service's INIT -> RTR, and

@@ -34,6 +34,15 @@ void QueuePairTable::remove(QueuePairEntry& entry) {
   entries_.pop_back();
 }
 
+QueuePairEntry* QueuePairTable::find_connected_to(const wire::Gid& host,
+                                                  std::uint32_t number) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return !entry->is_datagram() && entry->path.destination() == host &&
+           entry->queue_pair.attributes().destination_qpn == number;
+  });
+  return found == entries_.end() ? nullptr : found->get();
+}
+
 bool QueuePairTable::uses(transport::ProtectionDomain domain) const {
   return std::any_of(entries_.begin(), entries_.end(),
                      [domain](const auto& entry) { return entry->queue_pair.domain() == domain; });

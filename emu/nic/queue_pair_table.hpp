@@ -63,6 +63,8 @@ class QueuePairTable {
   void remove(QueuePairEntry& entry);
 
   QueuePairEntry* find(std::uint32_t number) const { return by_number_.find(number); }
+  // The one connected to queue pair `number` of that host. Looks at each.
+  QueuePairEntry* find_connected_to(const wire::Gid& host, std::uint32_t number) const;
   std::size_t size() const { return entries_.size(); }
   bool uses(transport::ProtectionDomain domain) const;
   bool uses(const CompletionQueue& queue) const;

@@ -178,6 +178,21 @@ def _(context):
                path, mentions=["exploded"])
 
 
+@case("complaint/a script in TOML or JSON with a mistake names file and place")
+def _(context):
+    for name, text, place in (
+            ("a.toml", "[[fault]]\ndo = 'drop'\nnth = 0\n", "line 3, column 7: nth: "),
+            ("b.toml", "[[fault]\n", "line 1, column "),
+            ("c.json", '{"fault": [{"do": "drop", "nth": 0}]}', "fault 1: nth: "),
+            ("d.json", '{"fault": [}', "line 1, column ")):
+        path = os.path.join(context.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        for command in ("peer", "pingpong", "demo"):
+            _complains(context, _USAGE, f"softrnic {command}: --script {path}, {place}", command,
+                       "--script", path)
+
+
 @case("complaint/a capture that cannot be written")
 def _(context):
     path = os.path.join(context.folder, "no-such-folder", "x.pcapng")

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tools.md: its examples print what it says.
+"""docs/tools.md and docs/faults.md: their examples print what they say.
 
 An example is a block of ```console: a line "$ softrnic ..." that is run, and what it prints. Numbers,
 addresses and the width of gaps are not compared, since times and drawn numbers differ; a line
 "..." stands for any lines. A block after the comment <!-- background --> keeps running while the
-next one is run.
+next one is run. A block of ```toml or ```json whose first line names a file, "# peer.toml", is
+written to that file first; every other is read all the same.
 """
 
+import json
 import os
 import re
 import shlex
@@ -15,7 +17,8 @@ import pingpong_cases
 import processes
 from cases import case, check
 
-_DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/tools.md")
+_DOCUMENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs")
+_SCRIPT = re.compile(r"```(toml|json)\n(?:# (\S+)\n)?(.*?)```", re.S)
 _BLOCK = re.compile(r"(<!-- background -->\n)?```console\n\$ softrnic (.*?)\n(.*?)```", re.S)
 
 
@@ -37,10 +40,35 @@ def _compare(command, printed, expected):
           f"softrnic {command}\nprints more than the document says\n{printed}")
 
 
+def _read(name):
+    with open(os.path.join(_DOCUMENTS, name), encoding="utf-8") as file:
+        return file.read()
+
+
+@case("documentation/the fault scripts of docs/faults.md")
+def _(context):
+    text = _read("faults.md")
+    scripts = _SCRIPT.findall(text)
+    check(len(scripts) >= 3, f"only {len(scripts)} scripts were found")
+    for number, (form, name, body) in enumerate(scripts):
+        path = os.path.join(context.folder, name or f"script{number}.{form}")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(body)
+        done = context.run("demo", "--script", path, "--json")
+        check(done.returncode == 0, f"{path}: {done.stderr}")
+        check(json.loads(done.stdout)["faults"], f"{path} has no rule")
+    examples = _BLOCK.findall(text)
+    check(examples, "no example was found")
+    for _, command, expected in examples:
+        words = [os.path.join(context.folder, word) if word.endswith((".toml", ".json")) else word
+                 for word in shlex.split(command)]
+        done = context.run(*words)
+        _compare(command, done.stdout + done.stderr, expected)
+
+
 @case("documentation/the examples of docs/tools.md")
 def _(context):
-    with open(_DOCUMENT, encoding="utf-8") as file:
-        blocks = _BLOCK.findall(file.read())
+    blocks = _BLOCK.findall(_read("tools.md"))
     check(len(blocks) >= 6, f"only {len(blocks)} examples were found")
     waiting = None
     for background, command, expected in blocks:

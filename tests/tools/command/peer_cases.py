@@ -139,6 +139,31 @@ def _(context):
         check(finished["counters"]["selective_acks_sent"] > 0, f"{finished}")
 
 
+@case("peer/misbehaves by a script: refuses, answers wrongly, dies, and its clients recover")
+def _(context):
+    script = os.path.join(context.folder, "misbehave.toml")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("[[fault]]\nrule = 'rx answer rnr 1 first 3 SEND'\n"
+                   "[[fault]]\nrule = 'rx silence 20ms 20th SEND'\n"
+                   "[[fault]]\nname = 'seen twice'\ndo = 'duplicate'\ntime = '1ms'\n"
+                   "way = 'tx'\npacket = 'ACK'\nnth = 4\n")
+    path = os.path.join(context.folder, "misbehave.pcapng")
+    peer, _ = _start(context, "--listen", "18709", "--script", script, "-w", path)
+    with processes.running(peer):
+        client = pingpong_cases.start(context, "client", ["-p", "18709", "-n", "60"],
+                                      [network.BRIDGE_IPV4])
+        with processes.running(client):
+            status, output, errors = processes.finish(client)
+            check(status == 0, f"{output}{errors}")
+        _, finished = _interrupt(peer)
+        check(finished["messages"] == 60, f"{finished}")
+    with open(path, "rb") as file:
+        capture = file.read()
+    check(capture.count(b"drop and answer: rx answer rnr 1 first 3 SEND") == 3, "three refusals")
+    check(capture.count(b"duplicate: seen twice") == 1, "one old ACK")
+    check(b"drop in silence: rx silence 20ms 20th SEND" in capture, "a silence")
+
+
 @case("peer/without receives every SEND gets an RNR NAK")
 def _(context):
     peer, _ = _start(context, "--listen", "18703", "-r", "0")
