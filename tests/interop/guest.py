@@ -27,7 +27,7 @@ class GuestError(Exception):
 def make_image(folder, say):
     """Builds the image in `folder` unless it is there and made by the scripts as they are now."""
     digest = hashlib.sha256()
-    for name in ("guest/build", "guest/init"):
+    for name in ("guest/build", "guest/init", "guest/dialogue.c"):
         with open(os.path.join(HERE, name), "rb") as file:
             digest.update(file.read())
     stamp = os.path.join(folder, "made-by")

@@ -9,7 +9,7 @@ import subprocess
 _PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86", "ip": "iproute2", "ping": "iputils-ping",
     "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux",
-    "apt-get": "apt", "dpkg-deb": "dpkg", "depmod": "kmod", "cpio": "cpio", "strip": "binutils",
+    "apt-get": "apt", "dpkg-deb": "dpkg", "depmod": "kmod", "cpio": "cpio", "strip": "binutils", "cc": "gcc",
 }
 
 
@@ -20,6 +20,8 @@ def missing():
     for program, package in _PROGRAMS.items():
         if not shutil.which(program):
             return f"needs the program {program} (Debian package {package})"
+    if not os.path.exists("/usr/include/infiniband/verbs.h"):
+        return "needs the header infiniband/verbs.h (Debian package libibverbs-dev)"
     if os.geteuid() != 0:
         return "needs root, for network namespaces, TAP devices and AF_XDP"
     return _missing_tun() or _missing_namespace()
