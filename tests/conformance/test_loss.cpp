@@ -84,7 +84,11 @@ void post(Connection& connection, SendOperation operation) {
     request.swap_add = kAdd;
     request.flush_length = 64;
     request.placement = transport::kGlobalVisibility;
-    if (operation == SendOperation::flush) request.sges = {};
+    if (operation == SendOperation::flush) {
+      request.sges = {};
+      request.remote_key =
+          connection.responder().add_region(Subject::kDomain, transport::kFlushGlobal).remote;
+    }
   });
   connection.post(SendOperation::rdma_write, 2, 0, 16, 16384);
 }

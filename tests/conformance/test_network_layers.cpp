@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "conformance/subject.hpp"
+#include "observed_link.hpp"
 #include "unit/nic/nic_world.hpp"
 #include "wire/packet_view.hpp"
 
@@ -47,25 +48,31 @@ void bring_up(nic::test::Endpoint& own, const nic::test::Endpoint& other, const 
 
 // The two RoCE frames of a SEND of 13 bytes over that route. On a VLAN when there is a tag.
 std::vector<Bytes> exchange(const Route& route, std::optional<wire::VlanTag> vlan) {
+  const auto account = std::make_shared<test::LinkAccount>();
+  std::vector<Bytes> frames;
   nic::test::NicWorld world;
   std::vector<nic::test::Endpoint> ends;
   for (const std::uint8_t n : {std::uint8_t{1}, std::uint8_t{2}}) {
     nic::NicConfig config = nic::test::NicWorld::config(n);
     config.vlan = vlan;
-    ends.push_back(endpoint(world.add(config)));
+    ends.push_back(
+        endpoint(world.add(config, std::make_unique<test::ObservedLink>(world.attach(), account))));
   }
-  nic::test::RawPort tap = world.port();
   const std::uint8_t priority = vlan ? vlan->priority : 0;
   bring_up(ends[0], ends[1], route, route.from, route.to, priority);
   bring_up(ends[1], ends[0], route, route.to, route.from, priority);
   world.run_for(std::chrono::seconds(1));
-  tap.take(world.now());  // the neighbours are known now
+  // The neighbours are known now: what comes is RoCE.
+  account->on_frame = [&](wire::Instant, link::Direction direction, const wire::ByteChain& bytes) {
+    if (direction != link::Direction::outbound) return;
+    frames.emplace_back(bytes.size());
+    bytes.copy_to(0, wire::ByteSpan(frames.back()));
+  };
   ends[1].receive(7, 0, 64);
   ends[0].send({.id = 1}, 0, kMessage);
   world.settle();
   CHECK(describe(ends[0].poll()) == Lines{"1 success"});
   CHECK(describe(ends[1].poll()) == Lines{"7 success"});
-  std::vector<Bytes> frames = tap.take(world.now());
   REQUIRE(frames.size() == 2);
   return frames;
 }

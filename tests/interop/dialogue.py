@@ -66,9 +66,12 @@ class Party:
         if self._lossy:
             self.expected[-1].append(f"done {number} {RETRIES}")
 
-    def show_memory(self):
+    def show_memory(self, deviant=None):
+        """`deviant`: what rxe's memory holds instead, and why."""
         self.steps.append("memory")
         self.expected.append([f"memory {zlib.crc32(self.memory):#x}"])
+        if deviant:
+            self.expected[-1].append(Deviation(f"memory {zlib.crc32(deviant[0]):#x}", deviant[1]))
 
     def show_state(self, state, deviation=None):
         self.steps.append("state")
@@ -110,20 +113,20 @@ class Dialogue:
         for party in (self.active, self.passive):
             party.steps.append("meet")
 
-    def finish(self, active="RTS", passive="RTS", passive_deviation=None):
-        """Both ends are done: their memory and states."""
+    def finish(self, active="RTS", passive="RTS", active_deviation=None, passive_deviation=None,
+               deviant=None):
+        """Both ends are done: their memory and states. The deviations are of rxe as passive end."""
+        if not self.passive.is_rxe:
+            active_deviation = passive_deviation = deviant = None
         self.meet()
         self.active.show_memory()
-        self.active.show_state(active)
-        self.passive.show_memory()
-        self.passive.show_state(passive, passive_deviation if self.passive.is_rxe else None)
+        self.active.show_state(active, active_deviation)
+        self.passive.show_memory(deviant)
+        self.passive.show_state(passive, passive_deviation)
 
     def rxe_serves(self, line, what):
         """A deviation that shows when rxe is the passive end."""
         return Deviation(line, what) if self.passive.is_rxe else None
-
-    def rxe_drives(self, line, what):
-        return Deviation(line, what) if self.active.is_rxe else None
 
     # What operations do to the memories.
     def copy(self, source, at, sink, to, length):

@@ -116,18 +116,19 @@ Speaker::Speaker(const SpeakerOptions& options, tools::Device& device, tools::So
 
 void Speaker::register_memory() {
   using namespace transport;
-  constexpr std::uint32_t kEvery =
-      kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic | kBindWindow;
-  constexpr std::uint32_t kRights[] = {kEvery, kRemoteRead, kLocalWrite | kRemoteWrite, kLocalWrite,
-                                       kEvery & ~kBindWindow};
+  const std::uint32_t every = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic |
+                              kBindWindow |
+                              (options_.remote_access & (kFlushGlobal | kFlushPersistent));
+  const std::uint32_t rights[] = {every, kRemoteRead, kLocalWrite | kRemoteWrite, kLocalWrite,
+                                  every & ~kBindWindow};
   for (std::size_t i = 0; i < kMemory; ++i) {
     memory_.data()[i] = static_cast<std::byte>(i * 31 + (i >> 8) + options_.fill);
   }
-  for (std::size_t key = 0; key < std::size(kRights); ++key) {
+  for (std::size_t key = 0; key < std::size(rights); ++key) {
     const auto keys = nic_.memory().add({.domain = key == index_of("pd") ? other_domain_ : domain_,
                                          .base = memory_.data(),
                                          .length = memory_.size(),
-                                         .access = kRights[key],
+                                         .access = rights[key],
                                          .virtual_address = {},
                                          .key = {}});
     if (!keys) fail("no region: {}", nic::to_string(keys.error()));
@@ -144,7 +145,7 @@ void Speaker::register_memory() {
 void Speaker::create_queue_pair() {
   completions_ = &nic_.create_completion_queue(4 * kDepth);
   nic::QueuePairInit init;
-  init.service = options_.service;
+  init.type = transport::type_of(options_.service);
   init.domain = domain_;
   init.send_completions = completions_;
   init.receive_completions = completions_;
