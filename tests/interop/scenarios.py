@@ -322,7 +322,7 @@ def send_invalidate_bad_key(d):
     d.active.await_all(1)
     d.passive.await_all(1)
     d.finish(active="ERR", passive="ERR", active_deviation=dialogue.Deviation(
-        "state RTS", "leaves the sender of such a SEND connected"))
+        "RTS", "leaves the sender of such a SEND connected"))
 
 
 def local_invalidate(d):
@@ -354,8 +354,8 @@ def window_out_of_bounds(d):
     d.active.await_all(1)
     deviant = bytearray(d.passive.memory)
     deviant[12280:12289] = d.active.memory[:9]
-    d.finish(active="ERR", passive="ERR", active_deviation=dialogue.Deviation("state RTS", what),
-             passive_deviation=dialogue.Deviation("state RTS", what), deviant=(deviant, what))
+    d.finish(active="ERR", passive="ERR", active_deviation=dialogue.Deviation("RTS", what),
+             passive_deviation=dialogue.Deviation("RTS", what), deviant=(deviant, what))
 
 
 # --- refusals ---

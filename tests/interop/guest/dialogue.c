@@ -179,7 +179,7 @@ static void connect_queue_pair(const struct options* options) {
   require(!ibv_modify_qp(queue_pair, &attributes, mask), "to RTR");
   attributes = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                     .timeout = (unsigned char)options->ack_timeout,
-                                    .retry_cnt = 7,
+                                    .retry_cnt = 6,  // 7 would be for ever to rxe
                                     .rnr_retry = (unsigned char)options->rnr_retry,
                                     .sq_psn = mine.psn,
                                     .max_rd_atomic = 16};
