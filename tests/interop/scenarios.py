@@ -81,7 +81,7 @@ def long_messages(d):
     d.copy(d.active, 5, d.passive, 0, size)
     d.active.expect(d.active.post("write", at=9, to=size, len=size), "success write")
     d.copy(d.active, 9, d.passive, size, size)
-    d.active.expect(d.active.post("read", "fence", at=0, to=size, len=size), "success read")
+    d.active.expect(d.active.post("read", at=0, to=size, len=size), "success read")
     d.copy(d.passive, size, d.active, 0, size)
     d.active.await_all(3)
     d.passive.await_all(1)
@@ -269,7 +269,7 @@ def _bind(d, key, *rights, at=8192, length=4096):
 def _through_window(d, key):
     d.active.expect(d.active.post("write", at=0, to=8192, len=3000, key=key), "success write")
     d.copy(d.active, 0, d.passive, 8192, 3000)
-    d.active.expect(d.active.post("read", "fence", at=65536, to=8193, len=3000, key=key),
+    d.active.expect(d.active.post("read", at=65536, to=8193, len=3000, key=key),
                     "success read")
     d.copy(d.passive, 8193, d.active, 65536, 3000)
     d.active.expect(d.active.post("fadd", at=4096, to=12280, add=3, key=key), "success fadd")
@@ -420,7 +420,7 @@ def atomic_write(d):
     d.copy(d.active, 0, d.passive, 8192, 100)
     d.active.expect(d.active.post("atomic_write", at=64, to=8200, len=8), "success atomic_write")
     d.copy(d.active, 64, d.passive, 8200, 8)
-    d.active.expect(d.active.post("read", "fence", at=4096, to=8192, len=100), "success read")
+    d.active.expect(d.active.post("read", at=4096, to=8192, len=100), "success read")
     d.copy(d.passive, 8192, d.active, 4096, 100)
     d.active.await_all(3)
     d.finish()

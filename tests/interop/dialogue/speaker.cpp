@@ -303,18 +303,20 @@ void Speaker::post_send(const Step& step, SendOperation operation) {
 // The window's new key is told at the next meeting.
 void Speaker::bind_window(const Step& step) {
   std::uint32_t& key = mine_.keys[index_of(step.value("key"))];
+  const transport::WindowBinding binding{
+      .window_key = key,
+      .new_key = (key & ~0xffu) | ((key + 1) & 0xff),
+      .region_key = mine_.keys[0],
+      .access = (step.has("read") ? transport::kRemoteRead : 0u) |
+                (step.has("write") ? transport::kRemoteWrite : 0u) |
+                (step.has("atomic") ? transport::kRemoteAtomic : 0u),
+      .address = mine_.address + step.number("at"),
+      .length = step.number("len")};
+  key = binding.new_key;
   transport::SendRequest request;
   request.id = ++posted_;
   request.operation = SendOperation::bind_window;
-  request.binding.window_key = key;
-  request.binding.new_key = (key & ~0xffu) | ((key + 1) & 0xff);
-  request.binding.region_key = mine_.keys[0];
-  request.binding.access = (step.has("read") ? transport::kRemoteRead : 0u) |
-                           (step.has("write") ? transport::kRemoteWrite : 0u) |
-                           (step.has("atomic") ? transport::kRemoteAtomic : 0u);
-  request.binding.address = mine_.address + step.number("at");
-  request.binding.length = step.number("len");
-  key = request.binding.new_key;
+  request.binding = &binding;
   post(step, request);
 }
 
