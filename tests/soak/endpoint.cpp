@@ -102,6 +102,8 @@ void Endpoint::begin_epoch() {
   attributes_.max_rd_atomic = terms_.max_rd_atomic[side_];
   attributes_.min_rnr_timer = terms_.rnr_timer;
   attributes_.timeout = terms_.timeout;
+  attributes_.selective_repeat = terms_.selective_repeat;
+  attributes_.advertise_credits = terms_.advertise_credits;
   const std::uint64_t word = first_word(peer());
   std::memcpy(word_, &word, sizeof word);
   sender_->restart(flow_seed(side_), first_word(side_), rendezvous_.targets[peer()]);

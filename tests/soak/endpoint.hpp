@@ -28,6 +28,8 @@ struct ConnectionTerms {
   std::array<std::uint32_t, 2> depths{16, 16};      // of the send queues
   std::array<std::uint8_t, 2> max_rd_atomic{4, 4};  // outstanding from a side
   std::array<std::uint64_t, 2> operations{};        // that a side has to complete
+  bool selective_repeat = false;
+  bool advertise_credits = false;
   std::uint32_t diligence = 100;                    // percent of rounds in which it posts receives
 };
 

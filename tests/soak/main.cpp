@@ -73,6 +73,8 @@ ConnectionTerms draw_terms(std::uint64_t seed, std::uint64_t operations, bool re
     terms.max_rd_atomic[i] = random.pick<std::uint8_t>({1, 2, 4, 16});
   }
   terms.operations = {operations / 2, operations - operations / 2};
+  terms.selective_repeat = random.chance(50);
+  terms.advertise_credits = random.chance(50);
   terms.diligence = random.pick({100u, 100u, 20u, 3u});
   return terms;
 }
