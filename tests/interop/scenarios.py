@@ -533,6 +533,8 @@ MISHAPS = {
     "lost-acknowledgement": ("write", "drop 1st ACK"),
     "lost-sequence-nak": ("write", "drop 2nd WRITE", "drop 1st NAK"),
     "lost-rnr-nak": ("rnr", "drop 1st RNR"),
+    "lost-at-psn-wrap": ("psn-wrap", "drop 2nd WRITE"),
+    "lost-response-at-psn-wrap": ("psn-wrap-read", "drop 2nd READ RESPONSE"),
     "doubled": ("mix", "duplicate 30%"),
     "late": ("mix", "reorder 3 10%"),
     "broken": ("mix", "corrupt payload 5%"),

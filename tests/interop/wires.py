@@ -81,7 +81,7 @@ class Wires:
 
     def capture(self, path):
         """Starts a capture of everything on the bridge."""
-        process = self.start(["tcpdump", "-q", "-n", "-U", "-s", "0", "-i", "br0", "-w", path],
+        process = self.start(["tcpdump", "-q", "-n", "-U", "--immediate-mode", "-s", "0", "-i", "br0", "-w", path],
                              stderr=subprocess.PIPE, text=True)
         if "listening on" not in process.stderr.readline():
             raise RuntimeError(f"tcpdump cannot capture to {path}: {process.stderr.read().strip()}")
