@@ -23,10 +23,10 @@ struct Counters {
   // Responder.
   std::uint64_t out_of_sequence = 0;  // requests beyond the expected PSN
   std::uint64_t duplicate_request = 0;
-  std::uint64_t out_of_buffer = 0;  // a receive was wanted and none was posted
-  std::uint64_t send_rnr_err = 0;   // RNR NAKs sent (rxe)
+  std::uint64_t out_of_buffer = 0;        // a receive was wanted and none was posted
+  std::uint64_t send_rnr_err = 0;         // RNR NAKs sent (rxe)
   std::uint64_t selective_acks_sent = 0;  // of packets that came before their turn
-  std::uint64_t ack_deferred = 0;   // acknowledgements coalesced into a later one (rxe)
+  std::uint64_t ack_deferred = 0;         // acknowledgements coalesced into a later one (rxe)
   std::uint64_t resp_local_length_error = 0;
   std::uint64_t resp_remote_access_errors = 0;
   std::uint64_t resp_remote_invalid_request = 0;  // NAK "invalid request" sent
@@ -35,7 +35,7 @@ struct Counters {
   std::uint64_t resp_cqe_flush_error = 0;
 
   // Requester.
-  std::uint64_t packet_seq_err = 0;         // NAK "PSN sequence error" received
+  std::uint64_t packet_seq_err = 0;  // NAK "PSN sequence error" received
   std::uint64_t selective_acks_rcvd = 0;
   std::uint64_t implied_nak_seq_err = 0;    // a missing READ or atomic response noticed
   std::uint64_t local_ack_timeout_err = 0;  // timeouts
