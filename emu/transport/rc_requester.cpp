@@ -40,6 +40,8 @@ void RcRequester::reset() {
   receives_done_ = receives_asked_ = 0;
   limited_ = false;
   scoreboard_.disable();
+  loss_probe_ = {};
+  probing_ = false;
   ack_deadline_ = rnr_deadline_ = wire::kNever;
 }
 
@@ -300,7 +302,7 @@ bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
 }
 
 bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const {
-  if (since_ack_request_ + 1 >= kAckRequestInterval) return true;
+  if (since_ack_request_ + 1 >= kAckRequestInterval || probing_) return true;
   if (packets_in_flight_ + 1 >= window()) return true;
   if (is_limited(entry) && (last || (cursor_packet_ == 0 && !entry.is_write()))) return true;
   return last && (entry.request.signaled || entry.request.solicited || catching_up_ ||
@@ -330,6 +332,9 @@ void RcRequester::advance(Instant now, SendEntry& entry, OutboundPacket& out) {
   const Psn end = entry.wants_response() ? entry.end_psn() : psn + 1;
   if (scoreboard_.enabled()) {
     scoreboard_.sent(entry.wants_response() ? entry.first_psn : psn, !entry.wants_response());
+    if (out.headers.bth.ack_request && psn == sent_end_) loss_probe_.measure(now, psn);
+    loss_probe_.arm(now);
+    probing_ = false;
   }
   pass(entry);
   if (end.after(sent_end_)) sent_end_ = end;
@@ -375,6 +380,7 @@ void RcRequester::on_response(Instant now, const InboundPacket& packet) {
     take_credits(packet.headers.aeth.syndrome);
   }
   if (catching_up_) skip_delivered();
+  if (scoreboard_.enabled()) rearm_probe(now);
 }
 
 bool RcRequester::is_outstanding(Psn psn) const {
@@ -424,6 +430,7 @@ void RcRequester::progress(Instant now, Psn unacked) {
     }
   }
   if (catching_up_ && unacked_psn_ == sent_end_) catching_up_ = false;
+  loss_probe_.acknowledged(now, unacked);
   rearm(now);
 }
 
@@ -444,7 +451,9 @@ void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length)
   }
   const bool delivered = complete_send(context_, request, status, byte_length);
   failed_ = failed_ || !delivered || status != CompletionStatus::success;
-  if (failed_) ack_deadline_ = rnr_deadline_ = wire::kNever;
+  if (!failed_) return;
+  ack_deadline_ = rnr_deadline_ = wire::kNever;
+  loss_probe_.disarm();
 }
 
 void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
@@ -643,7 +652,27 @@ void RcRequester::rewind(std::uint32_t window) {
   responses_due_ = 0;
   since_ack_request_ = 0;
   receives_asked_ = receives_done_;
+  loss_probe_.forget_measurement();
   catching_up_ = true;
+}
+
+void RcRequester::probe(Instant now) {
+  loss_probe_.sent(now);
+  // What is sent next tells as much.
+  if (queue_.empty() || begun_ == 0 || wants_transmit(now)) return;
+  const SendEntry& head = queue_[0];
+  scoreboard_.lose(head.wants_response() ? head.first_psn : unacked_psn_);
+  probing_ = true;
+  rewind(window_);
+}
+
+void RcRequester::rearm_probe(Instant now) {
+  const bool outstanding = unacked_psn_ != sent_end_ && rnr_deadline_ == wire::kNever;
+  if (outstanding && !failed_) {
+    loss_probe_.arm(now);
+  } else {
+    loss_probe_.disarm();
+  }
 }
 
 void RcRequester::skip_delivered() {
@@ -701,7 +730,7 @@ void RcRequester::rearm(Instant now) {
 }
 
 Instant RcRequester::next_deadline() const {
-  return std::min(ack_deadline_, rnr_deadline_);
+  return std::min({ack_deadline_, rnr_deadline_, loss_probe_.deadline()});
 }
 
 void RcRequester::on_deadline(Instant now) {
@@ -710,6 +739,7 @@ void RcRequester::on_deadline(Instant now) {
     rnr_deadline_ = wire::kNever;
     rearm(now);
   }
+  if (loss_probe_.deadline() <= now && ack_deadline_ > now) probe(now);
   if (ack_deadline_ <= now) {
     ++context_.counters.local_ack_timeout_err;
     if (!take_retry()) return;

@@ -7,6 +7,7 @@
 // PSN that is not accounted for. With selective repeat it passes over what the peer has.
 #pragma once
 
+#include "transport/loss_probe.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/requester.hpp"
 #include "transport/scoreboard.hpp"
@@ -89,6 +90,9 @@ class RcRequester final : public Requester {
   // Whether the request must be sent again, from its packet `psn` on.
   bool needs_repeat(const SendEntry& entry, wire::Psn psn) const;
   bool is_head_lost() const;
+  // Sends the oldest packet again, since nothing behind it can tell of its loss.
+  void probe(wire::Instant now);
+  void rearm_probe(wire::Instant now);
   std::uint32_t half_window() const;
   // Takes one retry; false, and the head has failed, when none is left.
   bool take_retry();
@@ -125,6 +129,8 @@ class RcRequester final : public Requester {
   bool limited_ = false;  // the peer counts them for us
 
   Scoreboard scoreboard_;
+  LossProbe loss_probe_;
+  bool probing_ = false;  // the next packet asks for an acknowledgement
 
   int timeouts_in_row_ = 0;  // without progress
   std::uint8_t retries_left_ = 0;

@@ -39,6 +39,13 @@ inline constexpr std::uint32_t kMaxUnackedPackets = 128;
 // early requests take 8 KiB and 60 KiB for it.
 inline constexpr std::uint32_t kSelectiveWindow = 256;
 
+// With selective repeat: the oldest packet is sent again when nothing has been heard for so many
+// round trips, and at least for so long, before its local ACK timer fires; the second and third
+// time after twice the wait before.
+inline constexpr int kProbeRoundTrips = 3;
+inline constexpr wire::Duration kMinProbeWait = std::chrono::microseconds(100);
+inline constexpr int kMaxProbes = 3;
+
 // The window after a timeout or an RNR wait. A sequence NAK halves the window, down to this. Every
 // acknowledged packet widens it by one. Go-back-N resends all that follows a loss, so where frames
 // are lost a wide window mostly carries what will be dropped.
