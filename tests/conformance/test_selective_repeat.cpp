@@ -325,6 +325,36 @@ TEST_CASE("selective repeat: after a timeout the oldest goes again, after two al
   CHECK(s.psns() == Sender::Psns{1000, 1001, 1002, 1003});
 }
 
+TEST_CASE(
+    "selective repeat: with a known round trip the last packet is asked for before the timer") {
+  Sender s(1);
+  s.subject.advance(std::chrono::microseconds(50));
+  s.subject.deliver(acknowledge(1000, 1));
+  CHECK(s.subject.qp().next_deadline() == wire::kNever);
+  s.post(2);
+  CHECK(s.psns() == Sender::Psns{1001});
+  for (const int wait : {150, 300, 600}) {
+    const wire::Instant before = s.subject.now;
+    REQUIRE(s.subject.pass_deadline());
+    CHECK(s.subject.now - before == std::chrono::microseconds(wait));
+    CHECK(describe(s.subject.transmit()) == Lines{"RC RDMA WRITE Only psn 1001 ackreq 4 B"});
+    CHECK(s.subject.counters().local_ack_timeout_err == 0);
+  }
+  // Three are enough; then the timer decides, and counts.
+  REQUIRE(s.subject.pass_deadline());
+  CHECK(s.subject.counters().local_ack_timeout_err == 1);
+  CHECK(s.psns() == Sender::Psns{1001});
+  s.subject.deliver(acknowledge(1001, 2));
+  CHECK(s.subject.sent().size() == 2);
+  CHECK(s.subject.qp().next_deadline() == wire::kNever);
+}
+
+TEST_CASE("selective repeat: no word from the peer, no probe") {
+  Sender s(2);
+  REQUIRE(s.subject.pass_deadline());
+  CHECK(s.subject.counters().local_ack_timeout_err == 1);
+}
+
 TEST_CASE("9.7.5.1.3 selective repeat: a sequence NAK overrules what was said before") {
   Sender s(4);
   s.subject.deliver(nak(1001, NakCode::psn_sequence_error, 1));
