@@ -30,7 +30,7 @@ struct ConnectionTerms {
   std::array<std::uint64_t, 2> operations{};        // that a side has to complete
   bool selective_repeat = false;
   bool advertise_credits = false;
-  std::uint32_t diligence = 100;                    // percent of rounds in which it posts receives
+  std::uint32_t diligence = 100;  // percent of rounds in which it posts receives
 };
 
 // What the two sides tell each other. An epoch is the life of the queue pairs between two resets.
