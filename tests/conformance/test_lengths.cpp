@@ -206,6 +206,50 @@ TEST_CASE("9.4.1 SENDs at every length: the responder's memory, answer and compl
                       rc_send_only_immediate, false, true});
 }
 
+TEST_CASE("9.4.1.1.3 SEND with invalidate at every length: the responder's memory and completion") {
+  using enum Opcode;
+  const Arriving kind{"SEND with invalidate",
+                      rc_send_first,
+                      rc_send_middle,
+                      rc_send_last_invalidate,
+                      rc_send_only_invalidate,
+                      false,
+                      true};
+  for (const std::uint32_t length : kLengths) {
+    INFO(length << " bytes");
+    Subject subject;
+    const auto window =
+        subject.memory().allocate_window(Subject::kDomain, nic::WindowType::type_2b);
+    const auto region =
+        subject.add_region(Subject::kDomain, transport::kLocalWrite | transport::kBindWindow);
+    REQUIRE(window.has_value());
+    REQUIRE(subject.memory().bind_window({Subject::kDomain, kSubjectQpn},
+                                         {.window_key = *window,
+                                          .new_key = *window ^ 1,
+                                          .region_key = region.local,
+                                          .access = transport::kRemoteRead,
+                                          .address = Subject::kBase,
+                                          .length = 64}) == transport::MemoryFault::none);
+    const Bytes data = pattern(length, 101);
+    subject.post_receive(9, kTo, 3 * kPathMtu);
+    for (Packet packet : packets_of(kind, data, 0, 0)) {
+      packet.headers.ieth.remote_key = *window ^ 1;
+      subject.deliver(packet);
+    }
+    const std::uint32_t last = kReceivePsn + packets_of(length) - 1;
+    CHECK(describe(subject.transmit()) == Lines{fmt::format("ACK psn {} msn 1", last)});
+    CHECK(bytes_at(subject, kTo, length) == data);
+    const auto done = subject.received();
+    REQUIRE(describe(done) == Lines{"9 success"});
+    CHECK(done[0].byte_length == length);
+    CHECK(done[0].has_invalidate);
+    CHECK(done[0].invalidated_key == (*window ^ 1));
+    CHECK(subject.memory().check_remote({Subject::kDomain, kSubjectQpn}, *window ^ 1,
+                                        Subject::kBase, 8,
+                                        transport::kRemoteRead) == transport::MemoryFault::bad_key);
+  }
+}
+
 TEST_CASE("9.4.3 WRITEs at every length: the responder's memory, answer and completion") {
   using enum Opcode;
   check_arrival(

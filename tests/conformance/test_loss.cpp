@@ -161,6 +161,26 @@ TEST_CASE("9.7.6.1 Any one packet of any operation may be lost") {
   disturb_each(Fate::is_lost);
 }
 
+TEST_CASE("9.7.6.1 Any two packets of any operation may be lost, the repeated ones too") {
+  for (const SendOperation operation : kOperations) {
+    Connection undisturbed;
+    post(undisturbed, operation);
+    REQUIRE(undisturbed.run());
+    const std::size_t packets = undisturbed.wire().size();
+    for (std::size_t first = 0; first < packets; ++first) {
+      for (std::size_t second = first + 1; second < first + packets + 2; ++second) {
+        INFO(to_string(operation) << ", packets " << first << " and " << second);
+        Connection connection;
+        post(connection, operation);
+        REQUIRE(connection.run([&](std::size_t i, const Packet&) {
+          return i == first || i == second ? Fate::is_lost : Fate::arrives;
+        }));
+        check_outcome(connection, operation);
+      }
+    }
+  }
+}
+
 TEST_CASE("9.7.5.1.5 Any one packet of any operation may come twice") {
   disturb_each(Fate::arrives_twice);
 }

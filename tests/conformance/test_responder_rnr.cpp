@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
-#include "conformance/subject.hpp"
+#include "conformance/connection.hpp"
 
 namespace softrnic::conformance {
 
@@ -87,6 +87,70 @@ TEST_CASE("9.7.5.2.8 The RNR timer codes mean the times of table 45") {
   for (std::uint8_t code = 0; code < 32; ++code) {
     CHECK(wire::rnr_timer(code) == microseconds(kMicroseconds[code]));
   }
+}
+
+namespace {
+
+// Gives the responder a receive once it has sent that many RNR NAKs.
+Connection::Judge ready_after(Connection& connection, std::size_t naks, std::uint32_t length) {
+  return [&connection, naks, length, seen = std::size_t{0}](std::size_t,
+                                                            const Packet& packet) mutable {
+    const bool nak = packet.info().operation == wire::Operation::acknowledge &&
+                     packet.headers.aeth.syndrome.kind() == wire::Syndrome::Kind::rnr_nak;
+    if (nak && ++seen == naks) connection.responder().post_receive(9, 8192, length);
+    return Fate::arrives;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("9.7.5.2.8 RNR at the first packet of a SEND: all of it is sent again") {
+  Connection connection;
+  connection.post(transport::SendOperation::send, 1, 0, 2 * kPathMtu + 1, 0);
+  REQUIRE(connection.run(ready_after(connection, 2, 1024)));
+  const Lines once = {"> RC SEND First psn 1000 256 B", "> RC SEND Middle psn 1001 256 B",
+                      "> RC SEND Last psn 1002 ackreq 1 B"};
+  Lines expected;
+  for (const char* answer :
+       {"< RNR NAK 12 psn 1000 msn 0", "< RNR NAK 12 psn 1000 msn 0", "< ACK psn 1002 msn 1"}) {
+    expected.insert(expected.end(), once.begin(), once.end());
+    expected.push_back(answer);
+  }
+  CHECK(connection.wire() == expected);
+  CHECK(describe(connection.requester().sent()) == Lines{"1 success"});
+  CHECK(describe(connection.responder().received()) == Lines{"9 success"});
+}
+
+TEST_CASE("9.7.5.2.8 RNR at a later SEND: the one before it is done, the rest is sent again") {
+  Connection connection;
+  connection.responder().post_receive(8, 4096, 16);
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    connection.post(id == 2 ? transport::SendOperation::send : transport::SendOperation::rdma_write,
+                    id, 0, 4, 16384);
+  }
+  connection.post(transport::SendOperation::send, 4, 0, 4, 0);
+  REQUIRE(connection.run(ready_after(connection, 1, 16)));
+  CHECK(connection.wire() ==
+        Lines{"> RC RDMA WRITE Only psn 1000 ackreq 4 B", "> RC SEND Only psn 1001 ackreq 4 B",
+              "> RC RDMA WRITE Only psn 1002 ackreq 4 B", "> RC SEND Only psn 1003 ackreq 4 B",
+              "< ACK psn 1002 msn 3", "< RNR NAK 12 psn 1003 msn 3",
+              "> RC SEND Only psn 1003 ackreq 4 B", "< ACK psn 1003 msn 4"});
+  CHECK(describe(connection.requester().sent()) ==
+        Lines{"1 success", "2 success", "3 success", "4 success"});
+  CHECK(describe(connection.responder().received()) == Lines{"8 success", "9 success"});
+}
+
+TEST_CASE("9.7.5.2.8 RNR at the last packet of a WRITE with immediate: that one is sent again") {
+  Connection connection;
+  connection.post(transport::SendOperation::rdma_write_with_immediate, 1, 0, 2 * kPathMtu, 16384);
+  REQUIRE(connection.run(ready_after(connection, 1, 0)));
+  CHECK(connection.wire() == Lines{"> RC RDMA WRITE First psn 1000 256 B",
+                                   "> RC RDMA WRITE Last with Immediate psn 1001 ackreq 256 B",
+                                   "< RNR NAK 12 psn 1001 msn 0",
+                                   "> RC RDMA WRITE Last with Immediate psn 1001 ackreq 256 B",
+                                   "< ACK psn 1001 msn 1"});
+  CHECK(describe(connection.requester().sent()) == Lines{"1 success"});
+  CHECK(describe(connection.responder().received()) == Lines{"9 success"});
 }
 
 }  // namespace softrnic::conformance

@@ -139,8 +139,9 @@ class Dialogue:
         struct.pack_into("<Q", party.memory, at, value & (1 << 64) - 1)
 
 
-def run(dialogue, softrnic, network, guest, link, addresses, family, faults, port, seed, seconds):
-    """Lets the two ends talk: what went wrong, and the deviations that were seen."""
+def run(dialogue, softrnic, network, guest, link, addresses, family, faults, port, seed, seconds,
+        more=()):
+    """`more`: options of softrnic's end alone. Lets the two ends talk: what went wrong, and the deviations that were seen."""
     drives = not dialogue.active.is_rxe
     ours, theirs = ((dialogue.active, dialogue.passive) if drives else
                     (dialogue.passive, dialogue.active))
@@ -151,6 +152,7 @@ def run(dialogue, softrnic, network, guest, link, addresses, family, faults, por
             command += ["--ip", address]
         for fault in faults:
             command += ["--fault", fault]
+        command += more
         command += [*_options(dialogue, ours, port, SOFTRNIC_GID[family], 14), "--", *ours.steps]
         process = network.start(command, stdout=output, stderr=errors)
         try:

@@ -412,6 +412,122 @@ def flushed(d):
     d.finish(active="ERR", passive="ERR")
 
 
+# --- packets that no right peer sends: softrnic's own are rewritten on their way ---
+
+def broken_send(length, text, received, deviation=None, received_deviation=None):
+    """A SEND that a rule makes wrong: `text` is how it ends, `received` its receive."""
+    def run(d):
+        number = d.passive.post("recv", at=0, len=_SLOT)
+        d.passive.expect(number, received, received_deviation and d.rxe_serves(*received_deviation))
+        d.meet()
+        d.active.expect(d.active.post("send", at=0, len=length), text,
+                        deviation and d.rxe_serves(*deviation))
+        d.active.await_all(1)
+        d.passive.await_all(1)
+        d.active.steps.append("meet")
+        d.passive.steps.append("meet")
+        d.active.show_state("ERR")
+        d.passive.show_state("ERR")
+    return run
+
+
+def broken_request(text, word, length, deviation=None):
+    """A WRITE or READ that a rule makes wrong."""
+    def run(d):
+        d.active.expect(d.active.post(word, at=0, to=8192, len=length), text,
+                        deviation and d.rxe_serves(*deviation))
+        d.active.await_all(1)
+        d.meet()
+        d.active.show_state("ERR")
+        d.passive.show_state("ERR")
+    return run
+
+
+def short_first(d):
+    """A SEND that begins with a packet that is not full, and ends there."""
+    what = "takes a first packet that is not full"
+    d.passive.post("recv", at=0, len=_SLOT)
+    d.meet()
+    d.active.expect(d.active.post("send", at=0, len=1000), _INVALID_REQUEST,
+                    d.rxe_serves("success send", what))
+    d.active.await_all(1)
+    d.meet()
+    for party in (d.active, d.passive):
+        party.show_state("ERR", dialogue.Deviation("RTS", what))
+
+
+def reserved(text, what):
+    """softrnic's answer is made one that does not exist: it is dropped, and comes again."""
+    def run(d):
+        d.active.expect(d.active.post("write", at=0, to=8192, len=100), "success write",
+                        dialogue.Deviation(text, what))
+        d.active.await_all(1)
+        d.meet()
+        d.active.show_state("RTS", dialogue.Deviation("ERR", what))
+    return run
+
+
+def told(text):
+    """softrnic answers what was never wrong by a NAK: how rxe's request ends."""
+    def run(d):
+        d.active.expect(d.active.post("write", at=0, to=8192, len=100), text)
+        d.active.expect(d.active.post("write", at=0, to=8192, len=100), "Work Request Flushed Error")
+        d.active.await_all(2)
+        d.meet()
+        d.active.show_state("ERR")
+    return run
+
+
+_FLUSHED = "Work Request Flushed Error"
+_BEGUN = (_INVALID_REQUEST, "completes a receive that a broken message has begun in remote invalid "
+          "request")
+
+# Who drives, what, and the rules that make it wrong.
+PROBES = {
+    "middle-without-first": ("softrnic", broken_send(1024, _INVALID_REQUEST, _FLUSHED),
+                             "tx rewrite opcode 0x01 1st SEND ONLY"),
+    "last-without-first": ("softrnic", broken_send(1024, _INVALID_REQUEST, _FLUSHED),
+                           "tx rewrite opcode 0x02 1st SEND ONLY"),
+    "write-within-send": ("softrnic", broken_send(3072, _INVALID_REQUEST, _FLUSHED,
+                                                  received_deviation=_BEGUN),
+                          "tx rewrite opcode 0x07 1st SEND MIDDLE"),
+    "only-within-send": ("softrnic", broken_send(3072, _INVALID_REQUEST, _FLUSHED,
+                                                 received_deviation=_BEGUN),
+                         "tx rewrite opcode 0x04 1st SEND MIDDLE"),
+    "short-first": ("softrnic", short_first, "tx rewrite opcode 0x00 1st SEND ONLY"),
+    "write-shorter-than-told": ("softrnic", broken_request(_INVALID_REQUEST, "write", 100),
+                                "tx rewrite dma_length 101 1st WRITE ONLY"),
+    "write-longer-than-told": ("softrnic", broken_request(_INVALID_REQUEST, "write", 100),
+                               "tx rewrite dma_length 99 1st WRITE ONLY"),
+    "read-too-long": ("softrnic",
+                      broken_request(_INVALID_REQUEST, "read", 100,
+                                     (_ACCESS_ERROR, "answers a READ of more than 2^31 bytes by "
+                                      "NAK remote access error")),
+                      "tx rewrite dma_length 0x80000001 1st READ"),
+    "farthest-ahead": ("softrnic", write, "tx rewrite psn +8388607 2nd WRITE"),
+    "farthest-behind": ("softrnic", write, "tx rewrite psn -8388608 2nd WRITE"),
+    "other-partition": ("softrnic", write, "tx rewrite partition_key 0x1234 2nd WRITE"),
+    "other-version": ("softrnic", write, "tx rewrite version 1 2nd WRITE"),
+    "reserved-opcode": ("softrnic", write, "tx rewrite opcode 0x1f 1st WRITE MIDDLE"),
+    "no-migration": ("softrnic", mix, "tx rewrite migration_request 0"),
+    "told-invalid-request": ("rxe", told(_INVALID_REQUEST), "rx answer nak invalid-request 1st WRITE"),
+    "told-access-error": ("rxe", told(_ACCESS_ERROR), "rx answer nak access 1st WRITE"),
+    "told-operational-error": ("rxe", told(_OPERATIONAL_ERROR), "rx answer nak operational 1st WRITE"),
+    "told-sequence-error": ("rxe", write, "rx answer nak sequence 2nd WRITE"),
+    "told-not-ready": ("rxe", write, "rx answer rnr 5 2nd WRITE"),
+    "reserved-syndrome": ("rxe", reserved("success write", "is in ERR after a reserved "
+                                             "syndrome"),
+                          "tx rewrite syndrome 0x5f 1st ACK"),
+    "reserved-nak": ("rxe", reserved(_OPERATIONAL_ERROR,
+                                     "takes a reserved NAK code for remote operational error"),
+                     "tx rewrite syndrome 0x70 1st ACK"),
+    "ghost-acknowledgement": ("rxe", mix, "tx duplicate 3ms ACK"),
+    "acknowledgement-from-ahead": ("rxe", write, "tx rewrite psn +1000 1st ACK"),
+    "acknowledgement-from-behind": ("rxe", write, "tx rewrite psn -1000 1st ACK"),
+    "wrong-credits": ("rxe", mix, "tx rewrite syndrome 0 ACK"),
+}
+
+
 # --- memory placement extensions (annex A19) ---
 
 def atomic_write(d):
@@ -560,12 +676,18 @@ class Case:
     driver: str
     family: str
     faults: tuple
+    options: tuple = ()  # of softrnic's end
+
+
+SCENARIOS.update({f"probe-{name}": scenario for name, (_, scenario, *_) in PROBES.items()})
 
 
 def cases():
     for faults in ((), LOSS):
         for driver in ("softrnic", "rxe"):
             for name in SCENARIOS:
+                if name.startswith("probe-"):
+                    continue
                 if faults and name.startswith("uc-"):
                     continue  # would rightly lose messages
                 if driver == "rxe" and name == "flush":
@@ -577,3 +699,11 @@ def cases():
         for name, (scenario, *faults) in MISHAPS.items():
             yield Case(f"tap/dialogue-mishap/{driver}-drives/{name}/ipv4", scenario, driver, "ipv4",
                        tuple(faults))
+    for name, (driver, _, *faults) in PROBES.items():
+        yield Case(f"tap/dialogue-probe/{driver}-drives/{name}/ipv4", f"probe-{name}", driver, "ipv4",
+                   tuple(faults))
+    # To rxe end-to-end credits mean nothing, and must do no harm.
+    for faults in ((), LOSS):
+        for name in ("send", "rnr", "mix"):
+            yield Case(f"tap/dialogue-credits{'-lossy' if faults else ''}/rxe-drives/{name}/ipv4",
+                       name, "rxe", "ipv4", faults, ("--advertise-credits",))

@@ -182,6 +182,7 @@ void Speaker::connect() {
   attributes.min_rnr_timer = options_.rnr_timer;
   attributes.rnr_retry = options_.rnr_retry;
   attributes.timeout = options_.ack_timeout;
+  attributes.advertise_credits = options_.advertise_credits;
   using transport::QueuePairState;
   require(nic_.modify(mine_.qpn, QueuePairState::ready_to_receive, attributes, &address), "to RTR");
   require(nic_.modify(mine_.qpn, QueuePairState::ready_to_send, attributes, &address), "to RTS");

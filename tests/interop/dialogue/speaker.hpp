@@ -29,6 +29,7 @@ struct SpeakerOptions {
   std::uint8_t rnr_timer = 12;
   std::uint8_t ack_timeout = 14;
   std::uint32_t fill = 0;
+  bool advertise_credits = false;  // tell the other end how many SENDs there is room for
 };
 
 class Speaker {
