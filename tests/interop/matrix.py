@@ -11,6 +11,7 @@ PATH_MTUS = (256, 1024, 4096)
 RC_SIZES = (1, 1000, 4096, 65536, 1 << 20)
 UC_SIZES = (1, 1000, 65536)
 UD_SIZES = (1, 1000, 2048, 4096)
+OFFERS = ("--selective-repeat", "--credits")
 LOSSY = ("drop 5%", "duplicate 2%", "reorder 2%")  # each way
 
 # Few, since the guest is emulated: its share of a case is about a millisecond an exchange.
@@ -61,8 +62,20 @@ def _events(link):
                         events=True)
 
 
+def _offers():
+    """What the real peer does not know must not disturb it."""
+    for role in ROLES:
+        for family in FAMILIES:
+            for faults in ((), LOSSY):
+                case = _case("tap", role, "rc", family, 1000, 1024, faults)
+                traffic = dataclasses.replace(case.traffic, offers=OFFERS)
+                yield dataclasses.replace(case, name=case.name.replace("/rc", "/rc-offers", 1),
+                                          traffic=traffic)
+
+
 def cases():
     yield from _rc("tap")
+    yield from _offers()
     yield from _unconnected_and_unreliable("tap")
     yield from _events("tap")
     yield from _rc("tap", LOSSY)

@@ -25,6 +25,7 @@ class Traffic:
     path_mtu: int  # 0 for ud, whose messages are one packet
     iterations: int
     events: bool = False  # sleep on completion events instead of polling
+    offers: tuple = ()  # options of softrnic's that its peer knows nothing of
 
     def options(self, port, gid_index, check):
         """What both programs take, in rdma-core's letters."""
@@ -90,7 +91,7 @@ class SoftrnicEnd:
     def start(self, traffic, port, server_host=None):
         patience = 15 if traffic.service == "rc" else 5  # seconds without a message
         words = [*self._command, "--service", traffic.service, "--timeout", str(patience),
-                 *traffic.options(port, SOFTRNIC_GID[traffic.family], check=True)]
+                 *traffic.options(port, SOFTRNIC_GID[traffic.family], check=True), *traffic.offers]
         words += [server_host] if server_host else []
         self.command = shlex.join(words)
         self._output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
