@@ -141,7 +141,21 @@ void Stage::equip(Card& card) {
   init.domain = card.domain;
   init.send_completions = card.completions;
   init.receive_completions = card.completions;
-  card.qpn = (*card.nic->create_queue_pair(init))->qpn();
+  const bool is_target = init.type == transport::QueuePairType::xrc_initiator && &card == &bob_;
+  card.qpn = (*card.nic->create_queue_pair(is_target ? target_init(card) : init))->qpn();
+}
+
+// XRC: alice asks and bob answers, through a shared receive queue.
+nic::QueuePairInit Stage::target_init(Card& card) {
+  nic::SharedReceiveQueueInit queue;
+  queue.domain = card.domain;
+  queue.xrc_domain = &card.nic->create_xrc_domain();
+  queue.completions = card.completions;
+  card.shared_receive_queue = card.nic->create_shared_receive_queue(queue).value();
+  nic::QueuePairInit init;
+  init.type = transport::QueuePairType::xrc_target;
+  init.xrc_domain = queue.xrc_domain;
+  return init;
 }
 
 void Stage::connect(Card& card, const Card& peer, std::uint32_t psn, std::uint32_t peer_psn) {
@@ -185,6 +199,9 @@ transport::SendRequest Stage::request_of(Card& from, SendOperation operation) co
   request.address_handle = from.address_handle;
   request.remote_qpn = peer.qpn;
   request.remote_queue_key = kQueueKey;
+  if (peer.shared_receive_queue != nullptr) {
+    request.remote_srq = peer.shared_receive_queue->number();
+  }
   return request;
 }
 
@@ -259,7 +276,8 @@ void Stage::post_receive(Card& at, std::uint32_t length) {
   transport::ReceiveRequest request;
   request.id = next_id_++;
   request.sges = sges;
-  const auto error = at.nic->post_receive(at.qpn, request);
+  const auto error = at.shared_receive_queue != nullptr ? at.shared_receive_queue->post(request)
+                                                        : at.nic->post_receive(at.qpn, request);
   if (error) failure_ = transport::to_string(*error);
 }
 

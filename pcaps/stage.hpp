@@ -52,8 +52,9 @@ class Stage {
     nic::MemoryKeys read_only_keys;  // the same memory, without local write
     nic::CompletionQueue* completions = nullptr;
     std::uint32_t qpn = 0;
-    std::uint32_t interface = 0;       // in the file
-    std::uint32_t address_handle = 0;  // UD
+    std::uint32_t interface = 0;                                    // in the file
+    std::uint32_t address_handle = 0;                               // UD
+    transport::SharedReceiveQueue* shared_receive_queue = nullptr;  // XRC: bob's
   };
 
   Stage(const Setting& setting, const std::string& capture_path);
@@ -96,6 +97,7 @@ class Stage {
   void plug_in(Card& card, std::string_view name, unsigned number,
                const std::vector<std::string>& faults);
   void equip(Card& card);
+  nic::QueuePairInit target_init(Card& card);
   void connect(Card& card, const Card& other, std::uint32_t psn, std::uint32_t other_psn);
   transport::SendRequest request_of(Card& from, transport::SendOperation operation) const;
   void post_request(Card& from, transport::SendRequest request, std::uint32_t length);

@@ -56,7 +56,39 @@ bool fits(const transport::QueuePairCapacity& capacity) {
 }
 
 bool is_offered(QueuePairType type) {
-  return type == QueuePairType::rc || type == QueuePairType::uc || type == QueuePairType::ud;
+  return service_of(type) != wire::Service::unknown;
+}
+
+bool has_send_queue(QueuePairType type) {
+  return type != QueuePairType::xrc_target;
+}
+
+bool has_receive_queue(QueuePairType type) {
+  return type != QueuePairType::xrc_target && type != QueuePairType::xrc_initiator;
+}
+
+// For a half that completes nothing here.
+class NoCompletions final : public transport::CompletionSink {
+ public:
+  bool complete(const transport::Completion&) override { return true; }
+};
+
+transport::CompletionSink& sink_of(CompletionQueue* queue) {
+  static NoCompletions none;
+  if (queue == nullptr) return none;
+  return *queue;
+}
+
+// What the type has no use for is left out.
+QueuePairResources resources_of(const QueuePairInit& init) {
+  QueuePairResources resources;
+  if (has_send_queue(init.type)) resources.send_completions = init.send_completions;
+  if (has_receive_queue(init.type)) {
+    resources.receive_completions = init.receive_completions;
+    resources.shared_receive_queue = init.shared_receive_queue;
+  }
+  if (init.type == QueuePairType::xrc_target) resources.xrc_domain = init.xrc_domain;
+  return resources;
 }
 
 bool fits(const transport::SharedReceiveQueueCapacity& capacity) {
@@ -150,12 +182,19 @@ Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
 
 std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
   if (!is_offered(init.type)) return ResourceError::bad_service;
-  if (!domains.contains(init.domain)) return ResourceError::bad_domain;
-  if (!has(init.send_completions) || !has(init.receive_completions)) {
+  if (init.type == QueuePairType::xrc_target) {
+    if (!shared_receive_queues.contains(init.xrc_domain)) return ResourceError::bad_xrc_domain;
+  } else if (!domains.contains(init.domain)) {
+    return ResourceError::bad_domain;
+  }
+  if ((has_send_queue(init.type) && !has(init.send_completions)) ||
+      (has_receive_queue(init.type) && !has(init.receive_completions))) {
     return ResourceError::bad_completion_queue;
   }
   if (init.shared_receive_queue != nullptr &&
-      !shared_receive_queues.contains(init.shared_receive_queue)) {
+      (!has_receive_queue(init.type) ||
+       !shared_receive_queues.contains(init.shared_receive_queue) ||
+       init.shared_receive_queue->completions() != nullptr)) {
     return ResourceError::bad_shared_receive_queue;
   }
   if (!fits(init.capacity)) return ResourceError::bad_capacity;
@@ -257,7 +296,9 @@ std::optional<ResourceError> Nic::resize_completion_queue(CompletionQueue& queue
 
 std::optional<ResourceError> Nic::destroy_completion_queue(CompletionQueue& queue) {
   if (!impl_->has(&queue)) return ResourceError::bad_completion_queue;
-  if (impl_->queue_pairs.uses(queue)) return ResourceError::busy;
+  if (impl_->queue_pairs.uses(queue) || impl_->shared_receive_queues.uses(queue)) {
+    return ResourceError::busy;
+  }
   impl_->events.forget(transport::EventObject::completion_queue, queue.number());
   std::erase_if(impl_->completion_queues, [&queue](const auto& q) { return q.get() == &queue; });
   return std::nullopt;
@@ -269,9 +310,19 @@ wire::Expected<transport::SharedReceiveQueue*, ResourceError> Nic::create_shared
     const SharedReceiveQueueInit& init) {
   if (!impl_->domains.contains(init.domain)) return wire::Unexpected{ResourceError::bad_domain};
   if (!fits(init.capacity)) return wire::Unexpected{ResourceError::bad_capacity};
+  const bool extended = init.xrc_domain != nullptr;
+  if (extended && !impl_->shared_receive_queues.contains(init.xrc_domain)) {
+    return wire::Unexpected{ResourceError::bad_xrc_domain};
+  }
+  if (extended ? !impl_->has(init.completions) : init.completions != nullptr) {
+    return wire::Unexpected{ResourceError::bad_completion_queue};
+  }
   if (impl_->shared_receive_queues.full()) return wire::Unexpected{ResourceError::table_full};
-  return &impl_->shared_receive_queues.add(
-      {.domain = init.domain, .capacity = init.capacity, .events = impl_->events}, nullptr);
+  return &impl_->shared_receive_queues.add({.domain = init.domain,
+                                            .capacity = init.capacity,
+                                            .completions = init.completions,
+                                            .events = impl_->events},
+                                           init.xrc_domain);
 }
 
 std::optional<ResourceError> Nic::resize_shared_receive_queue(transport::SharedReceiveQueue& queue,
@@ -294,24 +345,36 @@ std::optional<ResourceError> Nic::destroy_shared_receive_queue(
   return std::nullopt;
 }
 
+transport::XrcDomain& Nic::create_xrc_domain() {
+  return impl_->shared_receive_queues.add_domain();
+}
+
+std::optional<ResourceError> Nic::destroy_xrc_domain(transport::XrcDomain& domain) {
+  if (!impl_->shared_receive_queues.contains(&domain)) return ResourceError::bad_xrc_domain;
+  if (!domain.empty() || impl_->queue_pairs.uses(domain)) return ResourceError::busy;
+  impl_->shared_receive_queues.remove_domain(domain);
+  return std::nullopt;
+}
+
 // ---------------------------------------------------------------- queue pairs
 
 wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
     const QueuePairInit& init) {
   if (const auto error = impl_->check(init)) return wire::Unexpected{*error};
+  const QueuePairResources resources = resources_of(init);
   const transport::QueuePairContext context{
       .qpn = init.qpn ? *init.qpn : impl_->queue_pairs.next_number(),
       .type = init.type,
-      .domain = init.domain,
+      .domain = init.type == QueuePairType::xrc_target ? ProtectionDomain{} : init.domain,
       .capacity = init.capacity,
       .memory = impl_->memory,
-      .send_completions = *init.send_completions,
-      .receive_completions = *init.receive_completions,
+      .send_completions = sink_of(resources.send_completions),
+      .receive_completions = sink_of(resources.receive_completions),
       .counters = impl_->counters,
       .events = impl_->events,
-      .shared_receive_queue = init.shared_receive_queue};
-  QueuePairEntry& entry = impl_->queue_pairs.add(
-      context, {init.send_completions, init.receive_completions, init.shared_receive_queue});
+      .shared_receive_queue = resources.shared_receive_queue,
+      .xrc_domain = resources.xrc_domain};
+  QueuePairEntry& entry = impl_->queue_pairs.add(context, resources);
   impl_->scheduler.reserve(impl_->queue_pairs.size());
   return &entry.queue_pair;
 }

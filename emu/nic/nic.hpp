@@ -26,7 +26,7 @@
 #include "nic/resource_error.hpp"
 #include "transport/counters.hpp"
 #include "transport/queue_pair.hpp"
-#include "transport/shared_receive_queue.hpp"
+#include "transport/xrc_domain.hpp"
 #include "wire/address_vector.hpp"
 
 namespace softrnic::nic {
@@ -48,12 +48,15 @@ struct NicConfig {
 
 struct QueuePairInit {
   transport::QueuePairType type = transport::QueuePairType::rc;
+  // An XRC target needs none of these three, and an XRC initiator no receive completions.
   transport::ProtectionDomain domain{};
   CompletionQueue* send_completions = nullptr;
   CompletionQueue* receive_completions = nullptr;
   transport::QueuePairCapacity capacity;
   // Receives come from it; the capacity's are then of no matter.
   transport::SharedReceiveQueue* shared_receive_queue = nullptr;
+  // XRC targets: whose shared receive queues their peers may name.
+  transport::XrcDomain* xrc_domain = nullptr;
   // A particular number instead of the next free one.
   std::optional<std::uint32_t> qpn;
 };
@@ -61,6 +64,9 @@ struct QueuePairInit {
 struct SharedReceiveQueueInit {
   transport::ProtectionDomain domain{};
   transport::SharedReceiveQueueCapacity capacity;
+  // Both or neither: the XRC domain whose targets receive through it, and where that completes.
+  transport::XrcDomain* xrc_domain = nullptr;
+  CompletionQueue* completions = nullptr;
 };
 
 class Nic {
@@ -88,7 +94,7 @@ class Nic {
   CompletionQueue& create_completion_queue(std::uint32_t depth);
   // `bad_capacity` when more completions wait in it than that, or for more than the NIC has.
   std::optional<ResourceError> resize_completion_queue(CompletionQueue& queue, std::uint32_t depth);
-  // `busy` while a queue pair completes in it.
+  // `busy` while a queue pair, or a shared receive queue of XRC, completes in it.
   std::optional<ResourceError> destroy_completion_queue(CompletionQueue& queue);
 
   // Posting to it, and arming its limit, need not go through the NIC.
@@ -97,8 +103,13 @@ class Nic {
   // `bad_capacity` when more receives wait in it than that, or for more than the NIC has.
   std::optional<ResourceError> resize_shared_receive_queue(transport::SharedReceiveQueue& queue,
                                                            std::uint32_t requests);
-  // `busy` while a queue pair receives through it.
+  // `busy` while a queue pair receives through it. One of an XRC domain may go at any time; who
+  // names it then is refused.
   std::optional<ResourceError> destroy_shared_receive_queue(transport::SharedReceiveQueue& queue);
+
+  transport::XrcDomain& create_xrc_domain();
+  // `busy` while a shared receive queue or a queue pair is in it.
+  std::optional<ResourceError> destroy_xrc_domain(transport::XrcDomain& domain);
 
   // The new queue pair, in RESET. It lives until destroyed.
   wire::Expected<transport::QueuePair*, ResourceError> create_queue_pair(const QueuePairInit& init);

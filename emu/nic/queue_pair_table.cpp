@@ -61,4 +61,10 @@ bool QueuePairTable::uses(const transport::SharedReceiveQueue& queue) const {
   });
 }
 
+bool QueuePairTable::uses(const transport::XrcDomain& domain) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&domain](const auto& entry) {
+    return entry->resources.xrc_domain == &domain;
+  });
+}
+
 }  // namespace softrnic::nic

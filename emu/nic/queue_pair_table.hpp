@@ -13,7 +13,7 @@
 #include "nic/number_map.hpp"
 #include "nic/path.hpp"
 #include "transport/queue_pair.hpp"
-#include "transport/shared_receive_queue.hpp"
+#include "transport/xrc_domain.hpp"
 
 namespace softrnic::nic {
 
@@ -22,6 +22,7 @@ struct QueuePairResources {
   CompletionQueue* send_completions = nullptr;
   CompletionQueue* receive_completions = nullptr;
   transport::SharedReceiveQueue* shared_receive_queue = nullptr;
+  transport::XrcDomain* xrc_domain = nullptr;
 };
 
 struct QueuePairEntry : ListNode, Timed {
@@ -69,6 +70,7 @@ class QueuePairTable {
   bool uses(transport::ProtectionDomain domain) const;
   bool uses(const CompletionQueue& queue) const;
   bool uses(const transport::SharedReceiveQueue& queue) const;
+  bool uses(const transport::XrcDomain& domain) const;
 
   template <class Visit>
   void for_each(Visit visit) {

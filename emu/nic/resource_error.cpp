@@ -10,11 +10,13 @@ std::string_view to_string(ResourceError error) {
     case ResourceError::bad_completion_queue:
       return "no such completion queue";
     case ResourceError::bad_shared_receive_queue:
-      return "no such shared receive queue";
+      return "no such shared receive queue, or not one for this queue pair";
+    case ResourceError::bad_xrc_domain:
+      return "no such XRC domain";
     case ResourceError::bad_capacity:
       return "more requests or elements than a queue can have, or fewer than wait in it";
     case ResourceError::bad_service:
-      return "the service is not one of RC, UC and UD";
+      return "the queue pair's type is not one of RC, UC, UD and the two of XRC";
     case ResourceError::qpn_in_use:
       return "the queue pair number is taken";
     case ResourceError::table_full:

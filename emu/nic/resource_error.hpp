@@ -11,6 +11,7 @@ enum class ResourceError : std::uint8_t {
   bad_domain,
   bad_completion_queue,
   bad_shared_receive_queue,
+  bad_xrc_domain,
   bad_capacity,
   bad_service,
   qpn_in_use,

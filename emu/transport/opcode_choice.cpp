@@ -36,6 +36,10 @@ wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool
   const Row& row = row_of(operation);
   const wire::Opcode reliable =
       first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
+  return in_service(service, reliable);
+}
+
+wire::Opcode in_service(wire::Service service, wire::Opcode reliable) {
   return static_cast<wire::Opcode>(static_cast<std::uint8_t>(reliable) |
                                    static_cast<std::uint8_t>(service) << 5);
 }

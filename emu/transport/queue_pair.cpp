@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/queue_pair.hpp"
 
+#include "transport/absent_half.hpp"
 #include "transport/rc_requester.hpp"
 #include "transport/rc_responder.hpp"
 #include "transport/uc_responder.hpp"
@@ -43,9 +44,18 @@ QueuePair::QueuePair(const QueuePairContext& context) : context_(context) {
       requester_ = std::make_unique<UnreliableRequester>(context_, attributes_);
       responder_ = std::make_unique<UdResponder>(context_, attributes_);
       break;
-    default:
+    case QueuePairType::xrc_initiator:
+      requester_ = std::make_unique<RcRequester>(context_, attributes_);
+      responder_ = std::make_unique<AbsentResponder>(context_);
+      break;
+    case QueuePairType::xrc_target:
+      requester_ = std::make_unique<AbsentRequester>(context_);
+      responder_ = std::make_unique<RcResponder>(context_, attributes_);
+      break;
+    case QueuePairType::rc:
       requester_ = std::make_unique<RcRequester>(context_, attributes_);
       responder_ = std::make_unique<RcResponder>(context_, attributes_);
+      break;
   }
 }
 

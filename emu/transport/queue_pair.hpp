@@ -25,6 +25,7 @@
 namespace softrnic::transport {
 
 class SharedReceiveQueue;
+class XrcDomain;
 class Requester;
 class Responder;
 
@@ -40,6 +41,7 @@ struct QueuePairContext {
   Counters& counters;
   EventSink& events = unheard_events();
   SharedReceiveQueue* shared_receive_queue = nullptr;  // instead of receives of its own
+  XrcDomain* xrc_domain = nullptr;                     // an XRC target's, and nobody else's
 
   wire::Service service() const { return service_of(type); }
   // Who asks, when a peer's request or a bind touches memory.

@@ -19,6 +19,7 @@ using wire::Psn;
 RcRequester::RcRequester(const QueuePairContext& context, const QueuePairAttributes& attributes)
     : context_(context),
       attributes_(attributes),
+      is_extended_(context.type == QueuePairType::xrc_initiator),
       queue_(context.capacity),
       window_(kMaxUnackedPackets) {}
 
@@ -26,7 +27,7 @@ void RcRequester::start() {
   next_psn_ = unacked_psn_ = sent_end_ = attributes_.send_psn;
   retries_left_ = attributes_.retry_count;
   rnr_retries_left_ = attributes_.rnr_retry;
-  if (attributes_.selective_repeat) scoreboard_.enable();
+  if (attributes_.selective_repeat && !is_extended_) scoreboard_.enable();
 }
 
 void RcRequester::reset() {
@@ -62,6 +63,9 @@ std::optional<PostError> RcRequester::post(const SendRequest& request) {
                                 ? entry.length == 0 && request.flush_length <= kMaxMessage
                                 : true;
   if (!right_length) entry.failure = CompletionStatus::local_length_error;
+  if (is_extended_ && request.remote_srq > 0xffffff) {
+    entry.failure = CompletionStatus::local_qp_operation_error;
+  }
   constexpr std::uint8_t kPlacements = kGlobalVisibility | kPersistence;
   if (request.operation == SendOperation::flush &&
       (request.placement == 0 || (request.placement & ~kPlacements) != 0)) {
@@ -199,8 +203,15 @@ bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
     settle_head();
     return false;
   }
+  if (is_extended_) extend(entry, out);
   advance(now, entry, out);
   return true;
+}
+
+// XRC: RC under other opcodes, with the shared receive queue in every request (annex A14).
+void RcRequester::extend(const SendEntry& entry, OutboundPacket& out) {
+  out.headers.bth.opcode = in_service(context_.service(), out.headers.bth.opcode);
+  out.headers.xrceth.shared_receive_queue = entry.request.remote_srq;
 }
 
 bool RcRequester::fill_packet(SendEntry& entry, OutboundPacket& out) {

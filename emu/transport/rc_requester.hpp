@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reliable-connection requester: PSNs, acknowledgements, end-to-end credits, go-back-N or
-// selective repeat, RNR waits, retry limits (IBTA vol. 1, 9.7.2 to 9.7.7).
+// The requester of reliable connections and of XRC initiators: PSNs, acknowledgements, end-to-end
+// credits, go-back-N or selective repeat, RNR waits, retry limits (IBTA vol. 1, 9.7.2 to 9.7.7).
 //
 // A cursor walks over the send queue and says what to send next; acknowledgements retire requests
 // from the queue's head. Loss of any kind ends in one move: the cursor goes back to the oldest
@@ -48,6 +48,7 @@ class RcRequester final : public Requester {
   bool fill_atomic_write(SendEntry& entry, OutboundPacket& out);
   void fill_flush(const SendEntry& entry, OutboundPacket& out);
   bool fill_packet(SendEntry& entry, OutboundPacket& out);
+  void extend(const SendEntry& entry, OutboundPacket& out);
   // False, and the request has failed, when its memory has gone since it was begun.
   bool lay_payload(SendEntry& entry, std::uint64_t offset, std::uint32_t size, OutboundPacket& out);
   bool fill_message_packet(SendEntry& entry, OutboundPacket& out);
@@ -105,6 +106,7 @@ class RcRequester final : public Requester {
 
   const QueuePairContext& context_;
   const QueuePairAttributes& attributes_;
+  const bool is_extended_;  // an XRC initiator
   SendQueue queue_;
 
   std::uint32_t cursor_ = 0;         // index of the entry being sent

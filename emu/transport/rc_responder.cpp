@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 
+#include "transport/opcode_choice.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
+#include "transport/xrc_domain.hpp"
 
 namespace softrnic::transport {
 
@@ -23,7 +25,7 @@ constexpr std::uint32_t kAnswersPerResource = 6;
 }  // namespace
 
 RcResponder::RcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), receives_(context) {}
+    : context_(context), attributes_(attributes), receives_(context), domain_(context.domain) {}
 
 void RcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
@@ -31,7 +33,8 @@ void RcResponder::start() {
   const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
   resources_.start(depth);
   answers_.start(depth * kAnswersPerResource + 8);
-  if (attributes_.selective_repeat) early_.enable(attributes_.path_mtu);
+  if (attributes_.selective_repeat && context_.xrc_domain == nullptr)
+    early_.enable(attributes_.path_mtu);
 }
 
 void RcResponder::reset() {
@@ -44,6 +47,15 @@ void RcResponder::reset() {
 }
 
 void RcResponder::flush(bool keep_answers) {
+  if (context_.xrc_domain != nullptr && !receives_.empty()) {
+    // The queue that the receive was taken from, and completes with, may be no more.
+    SharedReceiveQueue* queue = context_.xrc_domain->find(shared_number_);
+    if (queue == nullptr) {
+      receives_.clear();
+    } else {
+      receives_.draw_from(*queue);
+    }
+  }
   flush_receives(context_, receives_);
   if (!keep_answers) answers_.clear();
   told_none_ = false;
@@ -80,9 +92,28 @@ void RcResponder::on_expected(const InboundPacket& packet, bool placed) {
   if (!message_.accepts(packet.opcode) || !payload_size_is_right(packet, attributes_.path_mtu)) {
     return answer_fatal(NakCode::invalid_request);
   }
+  if (context_.xrc_domain != nullptr && !turn_to_queue(packet.headers.xrceth)) return;
   if (needs_receive(packet.opcode) && !receives_.provide()) return answer_rnr();
   nak_sent_ = false;
   execute(packet, placed);
+}
+
+// The queue must be in the queue pair's XRC domain, and one message has one queue (annex A14).
+bool RcResponder::turn_to_queue(const wire::Xrceth& header) {
+  SharedReceiveQueue* queue = context_.xrc_domain->find(header.shared_receive_queue);
+  const bool begun = message_.kind() != InboundMessage::Kind::none;
+  if (begun && header.shared_receive_queue != shared_number_) {
+    answer_fatal(NakCode::invalid_request);
+    return false;
+  }
+  if (queue == nullptr) {
+    answer_fatal(NakCode::remote_access_error);
+    return false;
+  }
+  receives_.draw_from(*queue);
+  domain_ = queue->domain();
+  shared_number_ = queue->number();
+  return true;
 }
 
 void RcResponder::on_gap() {
@@ -148,7 +179,7 @@ void RcResponder::on_duplicate_read(Psn psn, const wire::Reth& reth) {
         std::min(unsent->next_packet, static_cast<std::uint32_t>(psn.since(unsent->psn)));
     return;
   }
-  if (may_replay()) answer_read(psn, reth, true);
+  if (may_replay()) answer_read(psn, reth, resource->domain, true);
 }
 
 // A SEND takes a receive with its first packet; a WRITE with immediate with its last (9.7.5.2.8).
@@ -205,7 +236,7 @@ void RcResponder::execute_send(const InboundPacket& packet) {
 // The message is complete; its last act is to make a key of ours invalid (9.4.1.1.3). A key that
 // cannot be invalidated so ends the connection.
 bool RcResponder::invalidates(const wire::Ieth& ieth) {
-  const MemoryFault fault = context_.memory.invalidate_remote(context_.accessor(), ieth.remote_key);
+  const MemoryFault fault = context_.memory.invalidate_remote(accessor(), ieth.remote_key);
   if (fault == MemoryFault::none) return true;
   fail_receive(context_, receives_, CompletionStatus::local_access_error);
   answer_fatal(NakCode::remote_access_error);
@@ -221,8 +252,8 @@ void RcResponder::execute_write(const InboundPacket& packet, bool placed) {
     const bool whole = packet.payload.size() == reth.dma_length && !placed;
     const MemoryFault fault =
         whole ? MemoryFault::none
-              : context_.memory.check_remote(context_.accessor(), reth.remote_key,
-                                             reth.virtual_address, reth.dma_length, kRemoteWrite);
+              : context_.memory.check_remote(accessor(), reth.remote_key, reth.virtual_address,
+                                             reth.dma_length, kRemoteWrite);
     if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
     message_.begin_write(reth);
   }
@@ -263,18 +294,19 @@ void RcResponder::execute_read(const InboundPacket& packet) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.check_remote(
-      context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
+      accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, kRemoteRead);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   if (packets > kMaxReadPackets) return answer_fatal(NakCode::invalid_request);
   ++context_.counters.rx_read_requests;
   keep_resource({.is_read = true,
                  .first_psn = expected_psn_,
                  .packets = packets,
+                 .domain = domain_,
                  .address = reth.virtual_address,
                  .remote_key = reth.remote_key,
                  .length = reth.dma_length});
   msn_ = (msn_ + 1) & 0xffffff;  // a READ counts when it is executed, before its responses
-  answer_read(expected_psn_, reth, false);
+  answer_read(expected_psn_, reth, domain_, false);
   expected_psn_ = expected_psn_ + packets;
 }
 
@@ -287,9 +319,9 @@ void RcResponder::execute_atomic(const InboundPacket& packet) {
                                         ? AtomicOperation::compare_swap
                                         : AtomicOperation::fetch_add;
   std::uint64_t original = 0;
-  const MemoryFault fault = context_.memory.atomic_remote(
-      context_.accessor(), request.remote_key, request.virtual_address, operation, request.swap_add,
-      request.compare, original);
+  const MemoryFault fault =
+      context_.memory.atomic_remote(accessor(), request.remote_key, request.virtual_address,
+                                    operation, request.swap_add, request.compare, original);
   if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   ++context_.counters.rx_atomic_requests;
@@ -312,8 +344,8 @@ void RcResponder::execute_atomic_write(const InboundPacket& packet) {
     return answer_fatal(NakCode::invalid_request);
   }
   packet.payload.copy_to(0, wire::ByteSpan(bytes));
-  const MemoryFault fault = context_.memory.atomic_write_remote(
-      context_.accessor(), reth.remote_key, reth.virtual_address, bytes);
+  const MemoryFault fault =
+      context_.memory.atomic_write_remote(accessor(), reth.remote_key, reth.virtual_address, bytes);
   if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   ++context_.counters.rx_atomic_requests;
@@ -339,7 +371,7 @@ void RcResponder::execute_flush(const InboundPacket& packet) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.flush_remote(
-      context_.accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, all, access);
+      accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, all, access);
   if (fault == MemoryFault::not_flushed) return answer_fatal(NakCode::remote_operational_error);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   msn_ = (msn_ + 1) & 0xffffff;
@@ -400,8 +432,7 @@ bool RcResponder::place_early(const InboundPacket& packet) {
   if (size > 0) {
     const std::uint64_t address = extent->address + offset;
     if (place(psn, extent->remote_key, address, packet.payload) != MemoryFault::none) return false;
-    location =
-        context_.memory.locate_remote(context_.accessor(), extent->remote_key, address, size);
+    location = context_.memory.locate_remote(accessor(), extent->remote_key, address, size);
   }
   early_.keep_placed(packet, *extent, location);
   return true;
@@ -410,21 +441,21 @@ bool RcResponder::place_early(const InboundPacket& packet) {
 MemoryFault RcResponder::place(Psn psn, std::uint32_t remote_key, std::uint64_t address,
                                const wire::ByteChain& payload) {
   if (early_.empty()) {
-    return context_.memory.write_remote(context_.accessor(), remote_key, address, payload);
+    return context_.memory.write_remote(accessor(), remote_key, address, payload);
   }
-  const MemoryFault fault = context_.memory.check_remote(context_.accessor(), remote_key, address,
-                                                         payload.size(), kRemoteWrite);
+  const MemoryFault fault =
+      context_.memory.check_remote(accessor(), remote_key, address, payload.size(), kRemoteWrite);
   if (fault != MemoryFault::none) return fault;
   const std::uint64_t location =
-      context_.memory.locate_remote(context_.accessor(), remote_key, address, payload.size());
+      context_.memory.locate_remote(accessor(), remote_key, address, payload.size());
   std::uint64_t done = 0;
   while (done < payload.size()) {
     const auto later = early_.placed_behind(psn, location + done, payload.size() - done);
     const std::uint64_t until =
         later ? std::max(later->begin, location + done) - location : payload.size();
     if (until > done) {
-      const MemoryFault moved = context_.memory.write_remote(
-          context_.accessor(), remote_key, address + done, payload.slice(done, until - done));
+      const MemoryFault moved = context_.memory.write_remote(accessor(), remote_key, address + done,
+                                                             payload.slice(done, until - done));
       if (moved != MemoryFault::none) return moved;
     }
     done = later ? later->end - location : until;
@@ -519,12 +550,14 @@ void RcResponder::answer_placement(Answer::Kind kind, Psn psn, bool replay) {
                .packets = 1});
 }
 
-void RcResponder::answer_read(Psn psn, const wire::Reth& reth, bool replay) {
+void RcResponder::answer_read(Psn psn, const wire::Reth& reth, ProtectionDomain domain,
+                              bool replay) {
   push_answer({.kind = Answer::Kind::read,
                .replay = replay,
                .syndrome = Syndrome::ack(),
                .psn = psn,
                .msn = msn_,
+               .domain = domain,
                .address = reth.virtual_address,
                .remote_key = reth.remote_key,
                .length = reth.dma_length,
@@ -632,6 +665,7 @@ bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
       fill_read_response(answer, out);
       break;
   }
+  bth.opcode = in_service(context_.service(), bth.opcode);
   return true;
 }
 
@@ -650,8 +684,8 @@ void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
       std::min<std::uint64_t>(attributes_.path_mtu, answer.length - offset));
   if (size > 0) {
     const MemoryFault fault =
-        context_.memory.read_remote(context_.accessor(), answer.remote_key, answer.address + offset,
-                                    out.payload_room.slice(0, size));
+        context_.memory.read_remote({answer.domain, context_.qpn}, answer.remote_key,
+                                    answer.address + offset, out.payload_room.slice(0, size));
     if (fault != MemoryFault::none) {
       // The region went away under the READ.
       ++context_.counters.resp_remote_access_errors;

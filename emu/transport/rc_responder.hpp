@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reliable-connection responder: executes requests in PSN order, answers them, recognises
-// duplicates and gaps (IBTA vol. 1, 9.7.1 to 9.7.5, 9.9.3).
+// The responder of reliable connections and of XRC targets: executes requests in PSN order, answers
+// them, recognises duplicates and gaps (IBTA vol. 1, 9.7.1 to 9.7.5, 9.9.3).
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ class RcResponder final : public Responder {
     wire::Syndrome syndrome;
     wire::Psn psn;  // first PSN of the answer
     std::uint32_t msn = 0;
+    ProtectionDomain domain{};  // READ: on whose behalf
     // READ: what is read, in how many packets, and which is next.
     std::uint64_t address = 0;
     std::uint32_t remote_key = 0;
@@ -54,6 +55,7 @@ class RcResponder final : public Responder {
     bool is_read = false;
     wire::Psn first_psn;
     std::uint32_t packets = 0;
+    ProtectionDomain domain{};
     std::uint64_t address = 0;
     std::uint32_t remote_key = 0;
     std::uint32_t length = 0;
@@ -67,6 +69,9 @@ class RcResponder final : public Responder {
   // In turn: checked, then executed.
   void on_expected(const InboundPacket& packet, bool placed);
   bool needs_receive(const wire::OpcodeInfo& opcode) const;
+  // XRC: turns to the shared receive queue that the request names. False, and it has been refused,
+  // when that cannot be.
+  bool turn_to_queue(const wire::Xrceth& header);
 
   // --- execution ---
   // `placed`: a WRITE's payload is where it belongs already.
@@ -79,6 +84,7 @@ class RcResponder final : public Responder {
   void execute_atomic_write(const InboundPacket& packet);
   void execute_flush(const InboundPacket& packet);
   void finish_packet(const InboundPacket& packet);
+  Accessor accessor() const { return {domain_, context_.qpn}; }
   bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
 
   // --- selective repeat ---
@@ -101,7 +107,7 @@ class RcResponder final : public Responder {
   void answer_fatal(wire::NakCode code);
   // The empty READ response that ATOMIC WRITE and FLUSH get.
   void answer_placement(Answer::Kind kind, wire::Psn psn, bool replay);
-  void answer_read(wire::Psn psn, const wire::Reth& reth, bool replay);
+  void answer_read(wire::Psn psn, const wire::Reth& reth, ProtectionDomain domain, bool replay);
   static bool is_response(Answer::Kind kind) {
     return kind != Answer::Kind::acknowledge && kind != Answer::Kind::selective;
   }
@@ -123,6 +129,10 @@ class RcResponder final : public Responder {
   const QueuePairContext& context_;
   const QueuePairAttributes& attributes_;
   ReceiveQueue receives_;
+  // Whose memory the present request may reach: the queue pair's domain, or, for XRC, that of the
+  // shared receive queue, which has this number.
+  ProtectionDomain domain_;
+  std::uint32_t shared_number_ = 0;
 
   wire::Psn expected_psn_;
   std::uint32_t msn_ = 0;

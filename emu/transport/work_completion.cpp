@@ -63,6 +63,10 @@ void fail_receive(const QueuePairContext& context, ReceiveQueue& queue, Completi
 
 void flush_receives(const QueuePairContext& context, ReceiveQueue& queue) {
   while (!queue.empty()) fail_receive(context, queue, CompletionStatus::work_request_flushed);
+  // It takes no more from there: whoever waits for that may destroy it (11.6.3.1).
+  if (context.shared_receive_queue != nullptr) {
+    context.events.raise(AsyncEvent::last_request_reached, context.qpn);
+  }
 }
 
 }  // namespace softrnic::transport

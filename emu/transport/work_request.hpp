@@ -70,6 +70,9 @@ struct SendRequest {
   const FastRegistration* registration = nullptr;  // fast_register
   const WindowBinding* binding = nullptr;          // bind_window
 
+  // XRC: the number of the target's shared receive queue, with every operation.
+  std::uint32_t remote_srq = 0;
+
   // UD: where to, as a handle the NIC resolves, and the destination's number and key.
   std::uint32_t address_handle = 0;
   std::uint32_t remote_qpn = 0;

@@ -115,14 +115,15 @@ Subject::Subject(const Setup& setup)
       sends_(setup.completions),
       receives_(setup.completions),
       qp_({.qpn = kSubjectQpn,
-           .type = transport::type_of(setup.service),
+           .type = setup.type.value_or(transport::type_of(setup.service)),
            .domain = kDomain,
            .capacity = setup.capacity,
            .memory = memory_,
            .send_completions = sends_,
            .receive_completions = receives_,
            .counters = counters_,
-           .shared_receive_queue = setup.shared_receive_queue}) {
+           .shared_receive_queue = setup.shared_receive_queue,
+           .xrc_domain = setup.xrc_domain}) {
   keys_ = add_region(kDomain, transport::kLocalWrite | transport::kRemoteWrite |
                                   transport::kRemoteRead | transport::kRemoteAtomic);
   for (const QueuePairState to :

@@ -69,7 +69,9 @@ Packet atomic_response(std::uint32_t psn, std::uint64_t original, std::uint32_t 
 
 struct Setup {
   wire::Service service = wire::Service::reliable_connection;
+  std::optional<transport::QueuePairType> type;  // when the service alone does not tell
   transport::SharedReceiveQueue* shared_receive_queue = nullptr;
+  transport::XrcDomain* xrc_domain = nullptr;
   transport::QueuePairCapacity capacity{16, 16, 4, 4};
   transport::QueuePairAttributes attributes;
   transport::QueuePairState state = transport::QueuePairState::ready_to_send;
