@@ -248,8 +248,11 @@ std::vector<transport::Completion> Subject::received() {
 
 std::string describe(const Packet& packet) {
   const wire::OpcodeInfo& info = packet.info();
-  std::string text = info.operation == wire::Operation::acknowledge ? describe_acknowledge(packet)
-                                                                    : std::string(info.name);
+  std::string text(info.name);
+  if (info.operation == wire::Operation::acknowledge) {
+    const bool extended = info.service == wire::Service::extended_reliable_connection;
+    text = (extended ? "XRC " : "") + describe_acknowledge(packet);
+  }
   text += fmt::format(" psn {}", packet.bth().psn.value());
   if (info.has(wire::kAeth)) text += fmt::format(" msn {}", packet.headers.aeth.msn);
   if (packet.bth().ack_request) text += " ackreq";

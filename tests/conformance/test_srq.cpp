@@ -178,22 +178,6 @@ TEST_CASE("10.2.9 A queue pair in ERR flushes the receive it took and leaves the
   CHECK(describe(sharing.second.received()) == Lines{"2 success"});
 }
 
-TEST_CASE("11.6.3.1 A queue pair in ERR says that it takes no more shared receives") {
-  Sharing sharing;
-  sharing.post(1);
-  sharing.first.deliver(request(Opcode::rc_send_first, 500, pattern(256)));
-  CHECK(sharing.first.events().empty());
-  SECTION("as its user wants it") {
-    REQUIRE_FALSE(sharing.first.qp().modify(QueuePairState::error, {}).has_value());
-  }
-  SECTION("or for an error of its own") {
-    sharing.first.deliver(request(Opcode::rc_send_only, 501, pattern(4)));
-  }
-  const Lines events = sharing.first.events();
-  CHECK(std::count(events.begin(), events.end(), "last WQE reached") == 1);
-  CHECK(describe(sharing.first.received()) == Lines{"1 Work Request Flushed Error"});
-}
-
 TEST_CASE("10.2.9 A queue pair that is reset gives up the receive it took without a word") {
   Sharing sharing;
   sharing.post(1);

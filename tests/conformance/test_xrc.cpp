@@ -106,7 +106,7 @@ TEST_CASE("A14 A SEND is received through the queue that it names, and completes
   CHECK(first[0].solicited);
   CHECK(target.holds(0x2000, pattern(20, 5)));
   CHECK(target.holds(0x1000, pattern(30, 6)));
-  CHECK(describe(target.subject.transmit()) == Lines{"XRC Acknowledge psn 501 msn 2"});
+  CHECK(describe(target.subject.transmit()) == Lines{"XRC ACK psn 501 msn 2"});
   CHECK(target.subject.received().empty());  // a target has no receive queue of its own
 }
 
@@ -124,11 +124,11 @@ TEST_CASE("A14 A message of several packets stays with its queue") {
     REQUIRE(describe(done) == Lines{"1 success"});
     CHECK(done[0].byte_length == 521);
     CHECK(done[0].immediate == 0xfeed);
-    CHECK(describe(target.subject.transmit()) == Lines{"XRC Acknowledge psn 502 msn 1"});
+    CHECK(describe(target.subject.transmit()) == Lines{"XRC ACK psn 502 msn 1"});
   }
   SECTION("and may not name another on its way") {
     target.deliver(request(Opcode::rc_send_last, 502, pattern(9)), kSecond);
-    CHECK(describe(target.subject.transmit()) == Lines{"NAK Invalid Request psn 502 msn 0"});
+    CHECK(describe(target.subject.transmit()) == Lines{"XRC NAK Invalid Request psn 502 msn 0"});
     CHECK(target.subject.qp().state() == QueuePairState::error);
     CHECK(describe(Target::take(target.first_done)) == Lines{"1 Work Request Flushed Error"});
     CHECK(target.second.size() == 1);
@@ -156,7 +156,8 @@ TEST_CASE("A14 A request that names no queue of the domain is refused, whatever 
       INFO(fmt::format("queue {:#x}, kind {}", srq, kind));
       const Bytes before = target.subject.bytes();
       target.deliver(packets[static_cast<std::size_t>(kind)], srq);
-      CHECK(describe(target.subject.transmit()) == Lines{"NAK Remote Access Error psn 500 msn 0"});
+      CHECK(describe(target.subject.transmit()) ==
+            Lines{"XRC NAK Remote Access Error psn 500 msn 0"});
       CHECK(target.subject.qp().state() == QueuePairState::error);
       CHECK(target.subject.bytes() == before);
       CHECK(target.outside.size() == 1);
@@ -173,7 +174,9 @@ TEST_CASE("A14 Requests reach the memory of the queue's protection domain") {
   target.deliver(read_request(501, address, others, 8), kSecond);
   target.deliver(fetch_add(502, address, others, 1), kSecond);
   target.deliver(read_request(503, address, mine, 8), kFirst);
-  CHECK(target.holds(65, Bytes(pattern(8, 7).begin() + 1, pattern(8, 7).end())) == true);
+  Bytes written = pattern(8, 7);
+  written[0] = std::byte{8};  // one more
+  CHECK(target.holds(64, written));
   CHECK(describe(target.subject.transmit()) ==
         Lines{"XRC RDMA READ response Only psn 501 msn 2 8 B",
               "XRC ATOMIC Acknowledge psn 502 msn 3",
@@ -181,7 +184,8 @@ TEST_CASE("A14 Requests reach the memory of the queue's protection domain") {
 
   SECTION("and no other's") {
     target.deliver(read_request(504, address, mine, 8), kSecond);
-    CHECK(describe(target.subject.transmit()) == Lines{"NAK Remote Access Error psn 504 msn 4"});
+    CHECK(describe(target.subject.transmit()) ==
+          Lines{"XRC NAK Remote Access Error psn 504 msn 4"});
   }
 }
 
@@ -195,7 +199,7 @@ TEST_CASE("A14 A READ of several packets is answered for the queue it came by") 
   CHECK(describe(target.subject.transmit()) ==
         Lines{"XRC RDMA READ response First psn 500 msn 1 256 B",
               "XRC RDMA READ response Middle psn 501 256 B",
-              "XRC RDMA READ response Last psn 502 msn 1 88 B", "XRC Acknowledge psn 503 msn 2"});
+              "XRC RDMA READ response Last psn 502 msn 1 88 B", "XRC ACK psn 503 msn 2"});
   // And again, from the middle on, though the last request was for another queue.
   target.deliver(read_request(501, Subject::kBase + 256, target.other_keys.remote, 344), kSecond);
   CHECK(describe(target.subject.transmit()) ==
@@ -229,11 +233,11 @@ TEST_CASE("A14 An empty queue gets an RNR NAK while another of the domain receiv
   Target target;
   target.post(target.second, 2, 0x2000);
   target.deliver(send_only(500, pattern(4)), kFirst);
-  CHECK(describe(target.subject.transmit()) == Lines{"RNR NAK 12 psn 500 msn 0"});
+  CHECK(describe(target.subject.transmit()) == Lines{"XRC RNR NAK 12 psn 500 msn 0"});
   target.post(target.first, 1, 0x1000);
   target.deliver(send_only(500, pattern(4)), kFirst);
   target.deliver(send_only(501, pattern(4)), kSecond);
-  CHECK(describe(target.subject.transmit()) == Lines{"XRC Acknowledge psn 501 msn 2"});
+  CHECK(describe(target.subject.transmit()) == Lines{"XRC ACK psn 501 msn 2"});
   CHECK(describe(Target::take(target.first_done)) == Lines{"1 success"});
   CHECK(describe(Target::take(target.second_done)) == Lines{"2 success"});
 }
@@ -245,7 +249,8 @@ TEST_CASE("A14 A queue that goes in the midst of a message takes its receive alo
   target.domain.remove(target.first);
   SECTION("the message is refused") {
     target.deliver(request(Opcode::rc_send_last, 501, pattern(4)));
-    CHECK(describe(target.subject.transmit()) == Lines{"NAK Remote Access Error psn 501 msn 0"});
+    CHECK(describe(target.subject.transmit()) ==
+          Lines{"XRC NAK Remote Access Error psn 501 msn 0"});
   }
   SECTION("the queue pair can be ended") {
     REQUIRE_FALSE(target.subject.qp().modify(QueuePairState::error, {}).has_value());

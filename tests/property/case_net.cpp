@@ -92,6 +92,7 @@ void CaseNet::add_nic(std::uint32_t index, const std::string& capture) {
   user.domain = nic(index).allocate_domain();
   user.sends = &nic(index).create_completion_queue(kCompletions);
   user.receives = &nic(index).create_completion_queue(kCompletions);
+  user.xrc_domain = &nic(index).create_xrc_domain();
   users_.push_back(user);
 }
 
@@ -99,30 +100,61 @@ std::uint32_t CaseNet::receive_depth(std::uint32_t index, std::uint32_t qpn) {
   return nic(index).find_queue_pair(qpn)->receive_queue_depth();
 }
 
-std::array<std::uint32_t, 2> CaseNet::create_pair(const Connection& connection) {
-  std::array<std::uint32_t, 2> qpns{};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const Side& side = connection.sides[i];
-    nic::QueuePairInit init;
-    init.type = transport::type_of(connection.service);
-    init.domain = users_[side.nic].domain;
-    init.send_completions = users_[side.nic].sends;
-    init.receive_completions = users_[side.nic].receives;
-    init.capacity = {side.send_depth, side.receive_depth, 4, 4, kMaxInline};
-    auto made = nic(side.nic).create_queue_pair(init);
-    if (!made) {
-      failure_ = fmt::format("creating a queue pair: {}", nic::to_string(made.error()));
-      return qpns;
-    }
-    qpns[i] = (*made)->qpn();
-    transport::QueuePairAttributes attributes;
-    attributes.remote_access = transport::kRemoteAccess;
-    attributes.queue_key = 0x11111111;
-    const auto error = nic(side.nic).modify(qpns[i], QueuePairState::init, attributes);
-    if (error) failure_ = fmt::format("to INIT: {}", nic::to_string(*error));
+transport::SharedReceiveQueue* CaseNet::create_shared(const Connection& connection,
+                                                      const Side& side) {
+  nic::SharedReceiveQueueInit init;
+  init.domain = users_[side.nic].domain;
+  init.capacity = {side.receive_depth, 4};
+  if (connection.receiving == Receiving::extended) {
+    init.xrc_domain = users_[side.nic].xrc_domain;
+    init.completions = users_[side.nic].receives;
   }
-  pairs_.push_back(qpns);
-  return qpns;
+  auto made = nic(side.nic).create_shared_receive_queue(init);
+  if (made) return *made;
+  failure_ = fmt::format("creating a shared receive queue: {}", nic::to_string(made.error()));
+  return nullptr;
+}
+
+std::uint32_t CaseNet::create(const Side& side, transport::QueuePairType type,
+                              transport::SharedReceiveQueue* shared) {
+  nic::QueuePairInit init;
+  init.type = type;
+  init.domain = users_[side.nic].domain;
+  init.send_completions = users_[side.nic].sends;
+  init.receive_completions = users_[side.nic].receives;
+  init.capacity = {side.send_depth, side.receive_depth, 4, 4, kMaxInline};
+  init.shared_receive_queue = shared;
+  init.xrc_domain = users_[side.nic].xrc_domain;
+  auto made = nic(side.nic).create_queue_pair(init);
+  if (!made) {
+    failure_ = fmt::format("creating a queue pair: {}", nic::to_string(made.error()));
+    return 0;
+  }
+  const std::uint32_t qpn = (*made)->qpn();
+  transport::QueuePairAttributes attributes;
+  attributes.remote_access = transport::kRemoteAccess;
+  attributes.queue_key = 0x11111111;
+  const auto error = nic(side.nic).modify(qpn, QueuePairState::init, attributes);
+  if (error) failure_ = fmt::format("to INIT: {}", nic::to_string(*error));
+  return qpn;
+}
+
+Ends CaseNet::create_pair(const Connection& connection) {
+  Ends ends;
+  const bool extended = connection.receiving == Receiving::extended;
+  for (std::size_t i = 0; i < 2 && failure_.empty(); ++i) {
+    const Side& side = connection.sides[i];
+    if (connection.receiving != Receiving::own) ends.shared[i] = create_shared(connection, side);
+    if (extended) {
+      ends.senders[i] = create(side, transport::QueuePairType::xrc_initiator, nullptr);
+      ends.receivers[i] = create(side, transport::QueuePairType::xrc_target, nullptr);
+    } else {
+      ends.senders[i] = ends.receivers[i] =
+          create(side, transport::type_of(connection.service), ends.shared[i]);
+    }
+  }
+  ends_.push_back(ends);
+  return ends;
 }
 
 nic::AddressAttributes CaseNet::address(const Connection& connection, std::size_t side) {
@@ -134,36 +166,42 @@ nic::AddressAttributes CaseNet::address(const Connection& connection, std::size_
   return address;
 }
 
-void CaseNet::connect_pair(const Connection& connection, const std::array<std::uint32_t, 2>& qpns) {
+void CaseNet::connect_pair(const Connection& connection, const Ends& ends) {
+  if (!failure_.empty()) return;
   for (const QueuePairState to :
        {QueuePairState::ready_to_receive, QueuePairState::ready_to_send}) {
     for (std::size_t i = 0; i < 2; ++i) {
-      const Side& here = connection.sides[i];
-      const Side& there = connection.sides[1 - i];
-      transport::QueuePairAttributes attributes =
-          nic(here.nic).find_queue_pair(qpns[i])->attributes();
-      attributes.path_mtu = connection.path_mtu;
-      attributes.destination_qpn = qpns[1 - i];
-      attributes.receive_psn = wire::Psn(there.first_psn);
-      attributes.send_psn = wire::Psn(here.first_psn);
-      attributes.max_dest_rd_atomic = there.max_rd_atomic;
-      attributes.max_rd_atomic = here.max_rd_atomic;
-      attributes.min_rnr_timer = connection.rnr_timer;
-      attributes.timeout = connection.timeout;
-      attributes.retry_count = connection.retry_count;
-      attributes.rnr_retry = connection.rnr_retry;
-      attributes.selective_repeat = connection.selective_repeat;
-      attributes.advertise_credits = connection.credits;
-      attributes.honor_credits = connection.honors_credits;
-      const nic::AddressAttributes where = address(connection, i);
-      const bool needs_address = to == QueuePairState::ready_to_receive &&
-                                 connection.service != wire::Service::unreliable_datagram;
-      const auto error =
-          nic(here.nic).modify(qpns[i], to, attributes, needs_address ? &where : nullptr);
-      if (error) {
-        failure_ = fmt::format("to {}: {}", transport::to_string(to), nic::to_string(*error));
-      }
+      connect(connection, i, ends.senders[i], ends.receivers[1 - i], to);
+      if (ends.receivers[i] == ends.senders[i]) continue;
+      connect(connection, i, ends.receivers[i], ends.senders[1 - i], to);
     }
+  }
+}
+
+void CaseNet::connect(const Connection& connection, std::size_t side, std::uint32_t qpn,
+                      std::uint32_t peer, QueuePairState to) {
+  const Side& here = connection.sides[side];
+  const Side& there = connection.sides[1 - side];
+  transport::QueuePairAttributes attributes = nic(here.nic).find_queue_pair(qpn)->attributes();
+  attributes.path_mtu = connection.path_mtu;
+  attributes.destination_qpn = peer;
+  attributes.receive_psn = wire::Psn(there.first_psn);
+  attributes.send_psn = wire::Psn(here.first_psn);
+  attributes.max_dest_rd_atomic = there.max_rd_atomic;
+  attributes.max_rd_atomic = here.max_rd_atomic;
+  attributes.min_rnr_timer = connection.rnr_timer;
+  attributes.timeout = connection.timeout;
+  attributes.retry_count = connection.retry_count;
+  attributes.rnr_retry = connection.rnr_retry;
+  attributes.selective_repeat = connection.selective_repeat;
+  attributes.advertise_credits = connection.credits;
+  attributes.honor_credits = connection.honors_credits;
+  const nic::AddressAttributes where = address(connection, side);
+  const bool needs_address = to == QueuePairState::ready_to_receive &&
+                             connection.service != wire::Service::unreliable_datagram;
+  const auto error = nic(here.nic).modify(qpn, to, attributes, needs_address ? &where : nullptr);
+  if (error) {
+    failure_ = fmt::format("to {}: {}", transport::to_string(to), nic::to_string(*error));
   }
 }
 
@@ -206,15 +244,25 @@ std::string CaseNet::doubt_exhaustion(std::size_t connection) const {
   const wire::Instant from = net_->now() - (static_cast<std::int64_t>(tries) + 1) * try_time;
   const auto hits = static_cast<std::uint64_t>(
       std::count_if(disturbances_.begin(), disturbances_.end(), [&](const Disturbance& each) {
-        return each.at >= from &&
-               (each.qpn == pairs_[connection][0] || each.qpn == pairs_[connection][1]);
+        return each.at >= from && ends_[connection].names(each.qpn);
       }));
   if (hits + overflows() >= tries) return {};
   return fmt::format("only {} faults hit the connection in its last {} tries", hits, tries);
 }
 
 std::string CaseNet::take_down() {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      transport::SharedReceiveQueue* queue = ends_[i].shared[side];
+      if (queue == nullptr) continue;
+      const std::uint32_t at = plan_.connections[i].sides[side].nic;
+      if (nic(at).destroy_shared_receive_queue(*queue)) {
+        return "a shared receive queue is still in use";
+      }
+    }
+  }
   for (std::uint32_t i = 0; i < plan_.nics; ++i) {
+    if (nic(i).destroy_xrc_domain(*users_[i].xrc_domain)) return "an XRC domain is still in use";
     for (nic::CompletionQueue* queue : {users_[i].sends, users_[i].receives}) {
       if (queue->size() != 0) return "a completion nobody asked for";
       if (nic(i).destroy_completion_queue(*queue)) return "a completion queue is still in use";

@@ -17,6 +17,18 @@
 
 namespace softrnic::property {
 
+// A connection's ends: by which queue pair each side sends and by which it receives, which is the
+// same one but for XRC, and the shared receive queue it has, if any.
+struct Ends {
+  std::array<std::uint32_t, 2> senders{};
+  std::array<std::uint32_t, 2> receivers{};
+  std::array<transport::SharedReceiveQueue*, 2> shared{};
+
+  bool names(std::uint32_t qpn) const {
+    return qpn == senders[0] || qpn == senders[1] || qpn == receivers[0] || qpn == receivers[1];
+  }
+};
+
 class CaseNet {
  public:
   // `capture`: a file for all frames, as they are on the segment; none when empty.
@@ -32,9 +44,9 @@ class CaseNet {
   nic::CompletionQueue& receive_completions(std::uint32_t nic) { return *users_[nic].receives; }
   std::uint32_t receive_depth(std::uint32_t nic, std::uint32_t qpn);
 
-  // A connection's queue pairs, in INIT, and then in RTS; their numbers.
-  std::array<std::uint32_t, 2> create_pair(const Connection& connection);
-  void connect_pair(const Connection& connection, const std::array<std::uint32_t, 2>& qpns);
+  // A connection's queue pairs, in INIT, and then in RTS.
+  Ends create_pair(const Connection& connection);
+  void connect_pair(const Connection& connection, const Ends& ends);
   nic::AddressAttributes address(const Connection& connection, std::size_t side);
 
   // Cuts a NIC off its segment.
@@ -59,6 +71,7 @@ class CaseNet {
     transport::ProtectionDomain domain{};
     nic::CompletionQueue* sends = nullptr;
     nic::CompletionQueue* receives = nullptr;
+    transport::XrcDomain* xrc_domain = nullptr;
   };
   struct Disturbance {
     wire::Instant at{};
@@ -66,6 +79,11 @@ class CaseNet {
   };
 
   std::string doubt_cut(const Connection& connection) const;
+  transport::SharedReceiveQueue* create_shared(const Connection& connection, const Side& side);
+  std::uint32_t create(const Side& side, transport::QueuePairType type,
+                       transport::SharedReceiveQueue* shared);
+  void connect(const Connection& connection, std::size_t side, std::uint32_t qpn,
+               std::uint32_t peer, transport::QueuePairState to);
   void add_nic(std::uint32_t index, const std::string& capture);
 
   const Plan& plan_;
@@ -75,7 +93,7 @@ class CaseNet {
   std::vector<std::shared_ptr<test::LinkAccount>> accounts_;
   std::vector<User> users_;
   std::vector<Disturbance> disturbances_;
-  std::vector<std::array<std::uint32_t, 2>> pairs_;  // per connection
+  std::vector<Ends> ends_;  // per connection
   std::uint64_t packets_ = 0;
   std::optional<wire::Instant> cut_at_;
 };

@@ -80,6 +80,10 @@ Connection random_connection(Random& random, Kind kind, std::uint32_t nics) {
   const auto a = static_cast<std::uint32_t>(random.below(nics));
   const auto b = static_cast<std::uint32_t>((a + 1 + random.below(nics - 1)) % nics);
   connection.sides = {random_side(random, a), random_side(random, b)};
+  if (connection.service == wire::Service::reliable_connection) {
+    connection.receiving =
+        random.pick({Receiving::own, Receiving::own, Receiving::shared, Receiving::extended});
+  }
   return connection;
 }
 
@@ -320,6 +324,18 @@ std::string line_of(const Side& side) {
       side.spare_receives);
 }
 
+std::string_view to_string(Receiving receiving) {
+  switch (receiving) {
+    case Receiving::own:
+      return "";
+    case Receiving::shared:
+      return " with shared receive queues";
+    case Receiving::extended:
+      return " by XRC";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string to_string(const Plan& plan) {
@@ -330,9 +346,10 @@ std::string to_string(const Plan& plan) {
   for (std::size_t i = 0; i < plan.connections.size(); ++i) {
     const Connection& c = plan.connections[i];
     text +=
-        fmt::format("  connection {}: {} {} IPv{}, path MTU {}, timeout {}, retries {}, RNR {}\n",
-                    i, wire::to_string(c.service), c.version == wire::RoceVersion::v1 ? "v1" : "v2",
-                    c.ipv6 ? 6 : 4, c.path_mtu, c.timeout, c.retry_count, c.rnr_timer);
+        fmt::format("  connection {}: {}{} {} IPv{}, path MTU {}, timeout {}, retries {}, RNR {}\n",
+                    i, wire::to_string(c.service), to_string(c.receiving),
+                    c.version == wire::RoceVersion::v1 ? "v1" : "v2", c.ipv6 ? 6 : 4, c.path_mtu,
+                    c.timeout, c.retry_count, c.rnr_timer);
     if (c.selective_repeat) text += "    selective repeat\n";
     if (c.credits) text += "    end-to-end credits\n";
     for (const Side& side : c.sides) text += line_of(side);

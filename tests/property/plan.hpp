@@ -34,8 +34,16 @@ struct Side {
   std::uint32_t spare_receives = 0;  // posted and never used
 };
 
+// Where a reliable connection's receives come from.
+enum class Receiving : std::uint8_t {
+  own,       // receive queues
+  shared,    // a shared receive queue at either side
+  extended,  // the same, by XRC: an initiator and a target each way
+};
+
 struct Connection {
   wire::Service service = wire::Service::reliable_connection;
+  Receiving receiving = Receiving::own;
   wire::RoceVersion version = wire::RoceVersion::v2;
   bool ipv6 = false;
   std::uint32_t path_mtu = 1024;

@@ -58,6 +58,7 @@ struct Flow {
   const Side* receiver = nullptr;
   std::uint32_t sender_qpn = 0;
   std::uint32_t receiver_qpn = 0;
+  transport::SharedReceiveQueue* shared = nullptr;  // that the receiver receives through
 
   std::vector<Task> tasks;
   std::size_t posted = 0;
@@ -232,12 +233,17 @@ class ReliableRun {
     for (std::size_t i = 0; i < plan_.connections.size(); ++i) {
       Flow& forward = flows_[2 * i];
       Flow& back = flows_[2 * i + 1];
-      const auto qpns = net_->create_pair(plan_.connections[i]);
-      forward.sender_qpn = back.receiver_qpn = qpns[0];
-      forward.receiver_qpn = back.sender_qpn = qpns[1];
+      const Ends ends = net_->create_pair(plan_.connections[i]);
+      if (!net_->failure().empty()) return;
+      forward.sender_qpn = ends.senders[0];
+      forward.receiver_qpn = ends.receivers[1];
+      forward.shared = ends.shared[1];
+      back.sender_qpn = ends.senders[1];
+      back.receiver_qpn = ends.receivers[0];
+      back.shared = ends.shared[0];
       // Some receives are there before the connection is.
       for (Flow* flow : {&forward, &back}) post_receives(*flow, flow->receiver->early_receives);
-      net_->connect_pair(plan_.connections[i], qpns);
+      net_->connect_pair(plan_.connections[i], ends);
     }
   }
 
@@ -320,6 +326,9 @@ class ReliableRun {
       request.remote_address = view.address + task.remote.offset;
       request.remote_key = view.keys.remote;
     }
+    if (flow.connection->receiving == Receiving::extended) {
+      request.remote_srq = flow.shared->number();
+    }
     request.swap_add = operation.operand;
     request.compare = task.compare;
     return net_->nic(flow.sender->nic).post_send(flow.sender_qpn, request);
@@ -339,7 +348,10 @@ class ReliableRun {
         sges = there.elements(task.receive, there.local());
       }
       request.sges = sges;
-      const auto error = net_->nic(flow.receiver->nic).post_receive(flow.receiver_qpn, request);
+      const auto error =
+          flow.shared != nullptr
+              ? flow.shared->post(request)
+              : net_->nic(flow.receiver->nic).post_receive(flow.receiver_qpn, request);
       if (error == transport::PostError::queue_full) return;
       if (error) return fail("a receive was refused: {}", transport::to_string(*error));
       ++flow.receives_posted;
@@ -352,10 +364,10 @@ class ReliableRun {
     for (const Flow& flow : flows_) {
       if (is_broken(flow) || flow.receives_posted == flow.all_receives()) continue;
       // A full receive queue is looked at again when a completion has made room.
-      if (net_->receive_depth(flow.receiver->nic, flow.receiver_qpn) ==
-          flow.receiver->receive_depth) {
-        continue;
-      }
+      const std::uint32_t queued = flow.shared != nullptr
+                                       ? flow.shared->size()
+                                       : net_->receive_depth(flow.receiver->nic, flow.receiver_qpn);
+      if (queued == flow.receiver->receive_depth) continue;
       next = std::min(next, flow.next_receive_at);
     }
     return next;
@@ -442,14 +454,18 @@ class ReliableRun {
   // One queue pair has failed; its user tells the other's, as a connection manager would.
   void break_connection(std::size_t connection) {
     for (std::size_t i : {2 * connection, 2 * connection + 1}) {
-      Flow& flow = flows_[i];
+      const Flow& flow = flows_[i];
       broken_[i / 2] = true;
-      if (queue_pair(flow).state() == QueuePairState::error) continue;
-      const auto error =
-          net_->nic(flow.sender->nic)
-              .modify(flow.sender_qpn, QueuePairState::error, queue_pair(flow).attributes());
-      if (error) return fail("to ERR: {}", nic::to_string(*error));
+      end(flow.sender->nic, flow.sender_qpn);
+      end(flow.receiver->nic, flow.receiver_qpn);
     }
+  }
+
+  void end(std::uint32_t nic, std::uint32_t qpn) {
+    const transport::QueuePair& qp = *net_->nic(nic).find_queue_pair(qpn);
+    if (qp.state() == QueuePairState::error) return;
+    const auto error = net_->nic(nic).modify(qpn, QueuePairState::error, qp.attributes());
+    if (error) fail("to ERR: {}", nic::to_string(*error));
   }
 
   void on_received(Flow* flow, const Completion& completion) {
@@ -552,7 +568,7 @@ class ReliableRun {
       if (queue_pair(flow).send_queue_depth() != 0) return fail("a request is left");
       const std::size_t left = flow.all_receives() - flow.receives_completed;
       const std::size_t posted = flow.receives_posted - flow.receives_completed;
-      if (net_->receive_depth(flow.receiver->nic, flow.receiver_qpn) != posted || posted > left) {
+      if (receives_waiting(flow) != posted || posted > left) {
         return fail("receives are left over, or missing");
       }
     }
@@ -565,7 +581,8 @@ class ReliableRun {
         return fail("#{} was not flushed", flow.tasks[i].operation->id);
       }
     }
-    if (flow.receives_completed != flow.receives_posted) {
+    // A shared receive queue keeps what no message had begun to fill.
+    if (flow.receives_completed + receives_waiting(flow) != flow.receives_posted) {
       return fail("{} of {} receives were flushed", flow.receives_completed, flow.receives_posted);
     }
   }
@@ -634,8 +651,10 @@ class ReliableRun {
       outcome_.rnr_naks += counters.rnr_nak_retry_err;
     }
     for (const Flow& flow : flows_) {
-      const auto error = net_->nic(flow.sender->nic).destroy_queue_pair(flow.sender_qpn);
-      if (error) return fail("destroying a queue pair: {}", nic::to_string(*error));
+      destroy(flow.sender->nic, flow.sender_qpn);
+      if (flow.connection->receiving == Receiving::extended) {
+        destroy(flow.receiver->nic, flow.receiver_qpn);
+      }
     }
     for (std::uint32_t i = 0; i < plan_.nics; ++i) arenas_[i]->withdraw(net_->nic(i));
     for (const auto& [nic, key] : revocable_keys_) {
@@ -645,7 +664,18 @@ class ReliableRun {
     if (!wrong.empty()) fail("{}", wrong);
   }
 
+  void destroy(std::uint32_t nic, std::uint32_t qpn) {
+    const auto error = net_->nic(nic).destroy_queue_pair(qpn);
+    if (error) fail("destroying a queue pair: {}", nic::to_string(*error));
+  }
+
   // --- small change ---
+
+  // Posted and not completed.
+  std::size_t receives_waiting(const Flow& flow) const {
+    const std::size_t own = net_->receive_depth(flow.receiver->nic, flow.receiver_qpn);
+    return own + (flow.shared != nullptr ? flow.shared->size() : 0);
+  }
 
   wire::Instant now() const { return net_->net().now(); }
   Arena& arena_of(const Side& side) const { return *arenas_[side.nic]; }

@@ -25,8 +25,9 @@ using transport::SendOperation;
 class Pair {
  public:
   Pair(const Plan& plan, std::uint32_t requests) : net_(plan, std::string()) {
-    qpns_ = net_.create_pair(plan.connections[0]);
-    net_.connect_pair(plan.connections[0], qpns_);
+    const Ends ends = net_.create_pair(plan.connections[0]);
+    qpns_ = ends.senders;
+    net_.connect_pair(plan.connections[0], ends);
     REQUIRE(net_.failure().empty());
     for (std::uint32_t id = 0; id < requests; ++id) post(id);
   }

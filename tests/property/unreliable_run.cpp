@@ -130,7 +130,8 @@ class UnreliableRun {
   void connect() {
     for (std::size_t i = 0; i < plan_.connections.size(); ++i) {
       const Connection& connection = plan_.connections[i];
-      const auto qpns = net_->create_pair(connection);
+      const Ends ends = net_->create_pair(connection);
+      const auto& qpns = ends.senders;
       if (!net_->failure().empty()) return;
       flows_[2 * i].sender_qpn = flows_[2 * i + 1].receiver_qpn = qpns[0];
       flows_[2 * i].receiver_qpn = flows_[2 * i + 1].sender_qpn = qpns[1];
@@ -144,7 +145,7 @@ class UnreliableRun {
         if (!handle) return fail("address handle: {}", nic::to_string(handle.error()));
         flow.address_handle = *handle;
       }
-      net_->connect_pair(connection, qpns);
+      net_->connect_pair(connection, ends);
     }
   }
 

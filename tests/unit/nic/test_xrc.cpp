@@ -39,7 +39,7 @@ struct User {
     completions = &nic.create_completion_queue(64);
     SharedReceiveQueueInit init;
     init.domain = domain;
-    init.capacity = {32, 1};
+    init.capacity = {64, 1};
     init.xrc_domain = &xrc_domain;
     init.completions = completions;
     queue = nic.create_shared_receive_queue(init).value();
@@ -72,7 +72,7 @@ struct Extended {
                        std::make_unique<softrnic::test::ObservedLink>(world.attach(), cable))),
         far(world.add(2)),
         xrc_domain(far.create_xrc_domain()),
-        users{{far, xrc_domain, 11}, {far, xrc_domain, 12}} {
+        users{User(far, xrc_domain, 11), User(far, xrc_domain, 12)} {
     initiator.nic = &near;
     initiator.domain = near.allocate_domain();
     initiator.completions = &near.create_completion_queue(256);
