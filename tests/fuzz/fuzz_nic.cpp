@@ -8,16 +8,14 @@
 // come once, the crank always comes to rest, and every deadline that falls due goes away.
 #include <array>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "link/link.hpp"
+#include "fuzz/fuzz_link.hpp"
+#include "fuzz/require.hpp"
 #include "nic/nic.hpp"
 #include "wire/icrc.hpp"
 #include "wire/ipv4.hpp"
@@ -26,6 +24,7 @@
 namespace softrnic {
 namespace {
 
+using fuzz::require;
 using transport::QueuePairState;
 using wire::Gid;
 using wire::Service;
@@ -39,7 +38,6 @@ enum Flags : std::uint8_t {
   kFailQueue = 1 << 6,  // to ERR, RESET and up again first
 };
 
-constexpr std::uint32_t kMtu = 1500;
 constexpr std::uint32_t kPeerQpn = 0x99;
 constexpr std::uint32_t kQueueKey = 0x11111111;
 constexpr std::uint32_t kOpenKey = 0x123456;    // every right
@@ -51,116 +49,6 @@ const Gid kOwnV4 = Gid::from_ipv4(0x0a000001);
 const Gid kPeerV4 = Gid::from_ipv4(0x0a000009);
 const Gid kOwnV6{{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
 const Gid kPeerV6{{0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9}};
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "fuzz_nic: does not hold: %s\n", what);
-  std::abort();
-}
-
-// A link whose received frames end where their memory ends, so that a read beyond is seen.
-class FuzzLink final : public link::Link {
- public:
-  FuzzLink() {
-    capabilities_.name = "fuzz";
-    capabilities_.mtu = kMtu;
-    for (auto& slot : transmit_) {
-      slot.bytes.resize(wire::kHeadroom + wire::EthernetHeader::kMaxSize + kMtu);
-      slot.frame.set_segment(0, slot.bytes.data(), static_cast<std::uint32_t>(slot.bytes.size()));
-      free_.push_back(&slot.frame);
-    }
-  }
-
-  void arrive(const std::vector<std::byte>& bytes, bool split) {
-    auto received = std::make_unique<Received>();
-    // Links give all headers in the first segment.
-    std::size_t begin = 0;
-    const std::size_t pieces = split ? 3 : 1;
-    for (std::size_t i = 0; i < pieces && begin < bytes.size(); ++i) {
-      const std::size_t rest = bytes.size() - begin;
-      const std::size_t n =
-          i + 1 == pieces ? rest : std::min(rest, i == 0 ? std::size_t{128} : rest / 2);
-      received->pieces[i].assign(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
-                                 bytes.begin() + static_cast<std::ptrdiff_t>(begin + n));
-      received->pieces[i].shrink_to_fit();
-      begin += n;
-      const auto size = static_cast<std::uint32_t>(n);
-      received->frame.set_received(i, received->pieces[i].data(), size, 0, size);
-    }
-    waiting_.push_back(std::move(received));
-  }
-
-  std::size_t sent() const { return sent_; }
-
-  const link::Capabilities& capabilities() const override { return capabilities_; }
-  std::size_t tx_alloc(std::span<link::Frame*> out) override {
-    std::size_t n = 0;
-    while (n < out.size() && !free_.empty()) {
-      out[n] = free_.back();
-      free_.pop_back();
-      out[n++]->reset();
-    }
-    return n;
-  }
-  void tx_push(wire::Instant, std::span<link::Frame* const> frames) override {
-    for (link::Frame* frame : frames) check(*frame);
-    sent_ += frames.size();
-    tx_cancel(frames);
-  }
-  void tx_cancel(std::span<link::Frame* const> frames) override {
-    free_.insert(free_.end(), frames.begin(), frames.end());
-    require(free_.size() <= transmit_.size(), "no frame is given back twice");
-  }
-  std::size_t rx_burst(wire::Instant, std::span<link::Frame*> out) override {
-    std::size_t n = 0;
-    while (n < out.size() && !waiting_.empty()) {
-      lent_.push_back(std::move(waiting_.front()));
-      waiting_.pop_front();
-      out[n++] = &lent_.back()->frame;
-    }
-    return n;
-  }
-  void rx_release(std::span<link::Frame* const> frames) override {
-    require(frames.size() == lent_.size(), "received frames are given back");
-    lent_.clear();
-  }
-  int descriptor() const override { return -1; }
-  const Statistics& statistics() const override { return statistics_; }
-
- private:
-  struct Received {
-    link::Frame frame;
-    std::array<std::vector<std::byte>, 3> pieces;
-  };
-  struct Slot {
-    link::Frame frame;
-    std::vector<std::byte> bytes;
-  };
-
-  static void check(const link::Frame& frame) {
-    const wire::ByteView bytes = frame.bytes().front();
-    const auto ethernet = wire::EthernetHeader::parse(bytes);
-    require(ethernet.has_value(), "a sent frame has an Ethernet header");
-    require(ethernet->source == kOwnMac, "a sent frame is from the NIC");
-    require(frame.size() <= ethernet->size() + kMtu, "a sent frame fits the MTU");
-    if (ethernet->ethertype == wire::ethertype::kArp) return;
-    const auto packet = wire::PacketView::parse(frame.bytes());
-    if (!packet) {
-      require(packet.error() == wire::ParseError::not_roce, "a sent RoCE frame parses");
-      return;
-    }
-    require(packet->icrc_ok(), "a sent RoCE frame has a right ICRC");
-    require(packet->size() == frame.size(), "a sent RoCE frame has no trailer");
-  }
-
-  link::Capabilities capabilities_;
-  Statistics statistics_;
-  std::array<Slot, 64> transmit_;
-  std::vector<link::Frame*> free_;
-  std::deque<std::unique_ptr<Received>> waiting_;
-  std::vector<std::unique_ptr<Received>> lent_;
-  std::size_t sent_ = 0;
-};
 
 // Memory with a known pattern, registered or not.
 class Pattern {
@@ -187,7 +75,7 @@ class Pattern {
 class Subject {
  public:
   Subject() {
-    auto link = std::make_unique<FuzzLink>();
+    auto link = std::make_unique<fuzz::FuzzLink>(kOwnMac);
     link_ = link.get();
     nic::NicConfig config;
     config.mac = kOwnMac;
@@ -421,7 +309,7 @@ class Subject {
 
   std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
   std::unique_ptr<nic::Nic> nic_;
-  FuzzLink* link_ = nullptr;
+  fuzz::FuzzLink* link_ = nullptr;
   transport::ProtectionDomain domain_{};
   nic::CompletionQueue* completions_ = nullptr;
   std::uint32_t handle_ = 0;
