@@ -13,7 +13,7 @@ namespace {
 
 // The parser makes a table for each part of a dotted key, without a bound, and takes the tree down
 // by recursion: a key of a hundred thousand dots would end the process.
-constexpr std::ptrdiff_t kMostDots = 2000;
+constexpr std::ptrdiff_t kMostDots = 1000;
 
 ScriptPlace place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};

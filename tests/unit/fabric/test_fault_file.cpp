@@ -205,8 +205,8 @@ TEST_CASE("No depth of nesting ends the process") {
   CHECK(complaint("fault = " + repeat("[", many)).starts_with("line 1, column "));
   CHECK(complaint("fault = " + repeat("{a=", many)).starts_with("line 1, column "));
   CHECK(complaint("[[fault" + repeat(".a", many) + "]]") ==
-        "more than 2000 dots; is it a fault script?");
-  CHECK(complaint("a" + repeat(".a", 2000) + " = 1").find("nested more than 16 deep") !=
+        "more than 1000 dots; is it a fault script?");
+  CHECK(complaint("a" + repeat(".a", 1000) + " = 1").find("nested more than 16 deep") !=
         std::string::npos);
   CHECK(
       complaint("fault = [[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]").find("nested more than 16 deep") !=

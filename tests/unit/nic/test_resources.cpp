@@ -226,6 +226,25 @@ TEST_CASE("destroying a queue pair in any place of the crank leaves nothing behi
   CHECK(nic.next_deadline() == wire::kNever);
 }
 
+TEST_CASE("a queue pair is found by the one it is connected to, on its own host only") {
+  NicWorld world;
+  Nic& a = world.add(1);
+  Nic& b = world.add(2);
+  Endpoint first = make_endpoint(a, wire::Service::reliable_connection, 64);
+  Endpoint second = make_endpoint(a, wire::Service::unreliable_connection, 64);
+  Endpoint third = make_endpoint(a, wire::Service::unreliable_datagram, 64);
+  Endpoint peer = make_endpoint(b, wire::Service::reliable_connection, 64);
+  Endpoint other = make_endpoint(b, wire::Service::unreliable_connection, 64);
+  CHECK(a.find_queue_pair_connected_to(gid("10.0.0.2"), peer.qpn()) == nullptr);
+  connect(first, gid("10.0.0.1"), peer, gid("10.0.0.2"), wire::RoceVersion::v2);
+  connect(second, gid("fd00::1"), other, gid("fd00::2"), wire::RoceVersion::v2);
+  bring_up(third, attributes_to(other.qpn()), nullptr);
+  CHECK(a.find_queue_pair_connected_to(gid("10.0.0.2"), peer.qpn()) == first.queue_pair);
+  CHECK(a.find_queue_pair_connected_to(gid("fd00::2"), other.qpn()) == second.queue_pair);
+  CHECK(a.find_queue_pair_connected_to(gid("10.0.0.2"), other.qpn()) == nullptr);
+  CHECK(a.find_queue_pair_connected_to(gid("10.0.0.3"), peer.qpn()) == nullptr);
+}
+
 TEST_CASE("many queue pairs at once") {
   NicWorld world;
   Nic& nic = world.add(1);
