@@ -38,6 +38,7 @@ class Party:
         self.memory = bytearray((i * 31 + (i >> 8) + _FILL[role]) & 255 for i in range(MEMORY))
         self.arguments = {"access": _ALL_ACCESS, "rnr_retry": 7, "rnr_timer": 12, "psn": 0x123456,
                           "fill": _FILL[role]}
+        self.shared_receives = False  # through a shared receive queue
         self.expected = []  # per line: what it may be; a Deviation is remarked upon
         self._lossy = lossy
         self._posted = 0
@@ -193,7 +194,7 @@ def _options(dialogue, party, port, gid_index, ack_timeout):
             "-m", str(dialogue.path_mtu), "-n", str(arguments["psn"]),
             "-a", str(arguments["access"]), "-r", str(arguments["rnr_retry"]),
             "-t", str(arguments["rnr_timer"]), "-l", str(ack_timeout),
-            "-f", str(arguments["fill"])]
+            "-f", str(arguments["fill"]), *(["-q"] if party.shared_receives else [])]
 
 
 def _follow(process, job, seconds):

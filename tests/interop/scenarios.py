@@ -677,6 +677,7 @@ class Case:
     family: str
     faults: tuple
     options: tuple = ()  # of softrnic's end
+    shared: bool = False  # the passive end's receives
 
 
 SCENARIOS.update({f"probe-{name}": scenario for name, (_, scenario, *_) in PROBES.items()})
@@ -702,6 +703,12 @@ def cases():
     for name, (driver, _, *faults) in PROBES.items():
         yield Case(f"tap/dialogue-probe/{driver}-drives/{name}/ipv4", f"probe-{name}", driver, "ipv4",
                    tuple(faults))
+    # The passive end receives through a shared receive queue.
+    for faults in ((), LOSS):
+        for driver in ("softrnic", "rxe"):
+            for name in ("send", "write-immediate", "rnr", "rnr-exhausted", "mix", "too-long"):
+                yield Case(f"tap/dialogue-srq{'-lossy' if faults else ''}/{driver}-drives/{name}/ipv4",
+                           name, driver, "ipv4", faults, shared=True)
     # To rxe end-to-end credits mean nothing, and must do no harm.
     for faults in ((), LOSS):
         for name in ("send", "rnr", "mix"):

@@ -150,6 +150,12 @@ void Speaker::create_queue_pair() {
   init.send_completions = completions_;
   init.receive_completions = completions_;
   init.capacity = {kDepth, kDepth, kSges, kSges, kInline};
+  if (options_.shared_receive_queue) {
+    const auto queue = nic_.create_shared_receive_queue(
+        {.domain = domain_, .capacity = {.requests = kDepth, .sges = kSges}});
+    if (!queue) fail("no shared receive queue: {}", nic::to_string(queue.error()));
+    init.shared_receive_queue = receives_ = *queue;
+  }
   const auto queue_pair = nic_.create_queue_pair(init);
   if (!queue_pair) fail("no queue pair: {}", nic::to_string(queue_pair.error()));
   mine_.qpn = (*queue_pair)->qpn();
@@ -266,7 +272,9 @@ std::uint32_t Speaker::remote_key(const Step& step) const {
 
 void Speaker::post_receive(const Step& step) {
   const auto list = pieces(step, step.number("len"));
-  require(nic_.post_receive(mine_.qpn, {++posted_, list}), step.text());
+  const transport::ReceiveRequest request{++posted_, list};
+  require(receives_ != nullptr ? receives_->post(request) : nic_.post_receive(mine_.qpn, request),
+          step.text());
 }
 
 void Speaker::post(const Step& step, const transport::SendRequest& request) {

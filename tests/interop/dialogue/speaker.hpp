@@ -29,6 +29,7 @@ struct SpeakerOptions {
   std::uint8_t rnr_timer = 12;
   std::uint8_t ack_timeout = 14;
   std::uint32_t fill = 0;
+  bool shared_receive_queue = false;
   bool advertise_credits = false;  // tell the other end how many SENDs there is room for
 };
 
@@ -82,6 +83,7 @@ class Speaker {
   transport::ProtectionDomain other_domain_;
   tools::Buffer memory_;
   nic::CompletionQueue* completions_ = nullptr;
+  transport::SharedReceiveQueue* receives_ = nullptr;  // when it was asked for
   Introduction mine_;
   Introduction theirs_;
   std::uint64_t posted_ = 0;

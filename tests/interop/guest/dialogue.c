@@ -4,7 +4,7 @@
 // same steps and prints the same lines.
 //
 //   dialogue -g GID-INDEX -p PORT [-s rc|uc] [-m MTU] [-n FIRST-PSN] [-a ACCESS] [-r RNR-RETRY]
-//            [-t RNR-TIMER] [-l ACK-TIMEOUT] [-f FILL] HOST STEP...
+//            [-t RNR-TIMER] [-l ACK-TIMEOUT] [-f FILL] [-q] HOST STEP...
 //
 // A step is a word, options behind commas: write,len=100,at=0,to=4096,key=all
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ enum { kAll, kReadOnly, kWriteOnly, kLocal, kOtherDomain, kWindow1, kWindow2, kK
 static const char* const kKeyNames[kKeys] = {"all", "ro", "wo", "local", "pd", "mw1", "mw2"};
 
 struct options {
-  int gid_index, psn, rnr_retry, rnr_timer, ack_timeout;
+  int gid_index, psn, rnr_retry, rnr_timer, ack_timeout, shared_receives;
   enum ibv_mtu mtu;
   enum ibv_qp_type type;
   unsigned access, fill;
@@ -51,6 +51,7 @@ static struct ibv_context* device;
 static struct ibv_pd *domain, *other_domain;
 static struct ibv_cq* completions;
 static struct ibv_qp* queue_pair;
+static struct ibv_srq* shared_receives;  // with -q
 static struct ibv_mr* regions[kKeys];
 static struct ibv_mw* windows[kKeys];
 static unsigned char* memory;
@@ -139,8 +140,14 @@ static void register_memory(unsigned fill, unsigned flush) {
 static void make_queue_pair(const struct options* options) {
   completions = ibv_create_cq(device, 4 * kDepth, NULL, NULL, 0);
   require(completions != NULL, "ibv_create_cq");
+  if (options->shared_receives) {
+    struct ibv_srq_init_attr attributes = {.attr = {.max_wr = kDepth, .max_sge = kSges}};
+    shared_receives = ibv_create_srq(domain, &attributes);
+    require(shared_receives != NULL, "ibv_create_srq");
+  }
   struct ibv_qp_init_attr init = {.send_cq = completions,
                                   .recv_cq = completions,
+                                  .srq = shared_receives,
                                   .cap = {.max_send_wr = kDepth,
                                           .max_recv_wr = kDepth,
                                           .max_send_sge = kSges,
@@ -244,7 +251,9 @@ static void post_receive(const char* step) {
   struct ibv_sge list[kSges];
   struct ibv_recv_wr request = {.wr_id = ++posted, .sg_list = list}, *bad;
   request.num_sge = pieces(step, number(step, "len", 0), list);
-  require(!ibv_post_recv(queue_pair, &request, &bad), step);
+  require(!(shared_receives ? ibv_post_srq_recv(shared_receives, &request, &bad)
+                            : ibv_post_recv(queue_pair, &request, &bad)),
+          step);
 }
 
 static unsigned remote_key(const char* step) {
@@ -462,7 +471,7 @@ static struct options parse(int count, char** words) {
       .type = IBV_QPT_RC,
       .access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
       .port = "18600"};
-  for (int letter; (letter = getopt(count, words, "+g:p:s:m:n:a:r:t:l:f:")) != -1;) {
+  for (int letter; (letter = getopt(count, words, "+g:p:s:m:n:a:r:t:l:f:q")) != -1;) {
     const int value = optarg ? (int)strtol(optarg, NULL, 0) : 0;
     switch (letter) {
       case 'g':
@@ -494,6 +503,9 @@ static struct options parse(int count, char** words) {
         break;
       case 'f':
         options.fill = (unsigned)value;
+        break;
+      case 'q':
+        options.shared_receives = 1;
         break;
       default:
         exit(2);
