@@ -105,7 +105,7 @@ bool RcRequester::may_begin(const SendEntry& entry) const {
   return packets_in_flight_ < window() && cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
 }
 
-std::uint32_t RcRequester::window() const {
+std::uint32_t RcRequester::selective_window() const {
   return std::min(window_ + scoreboard_.held(), kSelectiveWindow);
 }
 
@@ -160,8 +160,13 @@ void RcRequester::begin() {
     entry.failure = CompletionStatus::local_length_error;
     return;
   }
+  // One piece that leaves in one packet is checked when that is filled, at once.
+  const bool checked_soon =
+      packets == 1 && !entry.fetches() && entry.length > 0 && entry.request.sges.size() == 1;
   const MemoryFault fault =
-      context_.memory.check_local(context_.domain, entry.request.sges, entry.fetches());
+      checked_soon
+          ? MemoryFault::none
+          : context_.memory.check_local(context_.domain, entry.request.sges, entry.fetches());
   if (fault != MemoryFault::none) {
     entry.failure = CompletionStatus::local_protection_error;
     return;
@@ -425,7 +430,10 @@ void RcRequester::progress(Instant now, Psn unacked) {
     const auto acked = static_cast<std::uint32_t>(unacked.since(unacked_psn_));
     packets_in_flight_ -= std::min(packets_in_flight_, acked);
     window_ = std::min(kMaxUnackedPackets, window_ + acked);
-    scoreboard_.acknowledged(unacked_psn_, unacked);
+  }
+  if (scoreboard_.enabled()) {
+    if (!head.wants_response()) scoreboard_.acknowledged(unacked_psn_, unacked);
+    loss_probe_.acknowledged(now, unacked);
   }
   unacked_psn_ = unacked;
   implied_nak_taken_ = false;
@@ -441,7 +449,6 @@ void RcRequester::progress(Instant now, Psn unacked) {
     }
   }
   if (catching_up_ && unacked_psn_ == sent_end_) catching_up_ = false;
-  loss_probe_.acknowledged(now, unacked);
   rearm(now);
 }
 

@@ -58,7 +58,8 @@ class RcRequester final : public Requester {
   // Takes the cursor over one packet, and all of a READ.
   void pass(const SendEntry& entry);
   // Request packets that may be unacknowledged, counting those that the peer has out of turn.
-  std::uint32_t window() const;
+  std::uint32_t window() const { return scoreboard_.enabled() ? selective_window() : window_; }
+  std::uint32_t selective_window() const;
 
   // --- end-to-end credits ---
   // For a request that consumes a receive: within the credits, or the one beyond them.

@@ -438,11 +438,8 @@ bool RcResponder::place_early(const InboundPacket& packet) {
   return true;
 }
 
-MemoryFault RcResponder::place(Psn psn, std::uint32_t remote_key, std::uint64_t address,
-                               const wire::ByteChain& payload) {
-  if (early_.empty()) {
-    return context_.memory.write_remote(accessor(), remote_key, address, payload);
-  }
+MemoryFault RcResponder::place_around(Psn psn, std::uint32_t remote_key, std::uint64_t address,
+                                      const wire::ByteChain& payload) {
   const MemoryFault fault =
       context_.memory.check_remote(accessor(), remote_key, address, payload.size(), kRemoteWrite);
   if (fault != MemoryFault::none) return fault;

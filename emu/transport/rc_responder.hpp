@@ -95,7 +95,12 @@ class RcResponder final : public Responder {
   std::optional<WriteExtent> extent_for(const InboundPacket& packet) const;
   // Lays down a WRITE's bytes, but for those over which a later WRITE has gone already.
   MemoryFault place(wire::Psn psn, std::uint32_t remote_key, std::uint64_t address,
-                    const wire::ByteChain& payload);
+                    const wire::ByteChain& payload) {
+    return early_.empty() ? context_.memory.write_remote(accessor(), remote_key, address, payload)
+                          : place_around(psn, remote_key, address, payload);
+  }
+  MemoryFault place_around(wire::Psn psn, std::uint32_t remote_key, std::uint64_t address,
+                           const wire::ByteChain& payload);
   // Executes what was kept and has its turn now.
   void take_up_early();
   void answer_selective(wire::Psn psn);

@@ -41,15 +41,12 @@ struct SendEntry {
   }
   // Takes a receive of the peer's: every SEND, and a WRITE with immediate.
   bool consumes_receive() const {
-    switch (request.operation) {
-      case SendOperation::send:
-      case SendOperation::send_with_immediate:
-      case SendOperation::send_with_invalidate:
-      case SendOperation::rdma_write_with_immediate:
-        return true;
-      default:
-        return false;
-    }
+    constexpr std::uint32_t kConsuming =
+        1u << static_cast<int>(SendOperation::send) |
+        1u << static_cast<int>(SendOperation::send_with_immediate) |
+        1u << static_cast<int>(SendOperation::send_with_invalidate) |
+        1u << static_cast<int>(SendOperation::rdma_write_with_immediate);
+    return (kConsuming >> static_cast<int>(request.operation) & 1) != 0;
   }
   bool is_read() const { return request.operation == SendOperation::rdma_read; }
   bool is_atomic() const {
