@@ -54,6 +54,7 @@ Device::Device(const DeviceOptions& options, std::unique_ptr<link::Link> link)
   config.mac = options.mac ? *options.mac : make_mac(options);
   config.addresses = options.addresses;
   config.vlan = options.vlan;
+  config.limits = options.limits;
   config.seed = mix_key(options.seed, config.mac.bytes[5] << 8 | config.mac.bytes[4]);
   nic_ = std::make_unique<nic::Nic>(config, wrap(std::move(link)));
 }

@@ -57,6 +57,20 @@ wire::VlanTag parse_vlan(const std::string& text) {
   return tag;
 }
 
+void parse_limit(const std::string& text, nic::DeviceLimits& limits) {
+  const std::size_t equals = text.find('=');
+  const nic::DeviceLimitName* limit = nic::find_device_limit(text.substr(0, equals));
+  if (limit == nullptr || equals == std::string::npos) {
+    fail_usage("--limit {}: give one that `softrnic info` shows, and a number, such as max_qp=1000",
+               text);
+  }
+  const auto number = parse_number(text.substr(equals + 1));
+  if (!number || *number > limit->most) {
+    fail_usage("--limit {}: {} can be 0 to {}", text, limit->name, limit->most);
+  }
+  limits.*limit->value = *number;
+}
+
 fabric::FaultRule parse_fault(const std::string& text) {
   auto rule = fabric::FaultRule::parse(text);
   if (!rule) fail_usage("--fault '{}': {}", text, rule.error());
@@ -136,6 +150,11 @@ void DeviceOptions::add_identity_to(CommandLine& command_line) {
                       [this](const std::string& text) { mac = parse_mac_address(text); });
   command_line.option("vlan", "ID[:PRIO]", "tag its frames with this VLAN",
                       [this](const std::string& text) { vlan = parse_vlan(text); });
+  command_line.repeated(
+      "limit", "NAME=N",
+      "what it can do at most, by a name that `softrnic info` shows: max_qp=1000, "
+      "max_qp_rd_atom=1, ...; may be given several times",
+      [this](const std::string& text) { parse_limit(text, limits); });
   add_seed_to(command_line);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options every subcommand with a NIC shares, parsed once: link, addresses, MAC, VLAN, faults,
-// seed, capture.
+// The options every subcommand with a NIC shares, parsed once: link, addresses, MAC, VLAN, limits,
+// faults, seed, capture.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/fault_rule.hpp"
+#include "nic/device_limits.hpp"
 #include "nic/gid_table.hpp"
 #include "wire/ethernet.hpp"
 #include "wire/opcode.hpp"
@@ -23,6 +24,7 @@ struct DeviceOptions {
   std::vector<nic::InterfaceAddress> addresses;
   std::optional<wire::MacAddress> mac;
   std::optional<wire::VlanTag> vlan;
+  nic::DeviceLimits limits;
   std::vector<fabric::FaultRule> faults;
   std::uint64_t seed = 0;  // never zero after parsing: drawn when not given
   bool seed_given = false;
@@ -30,7 +32,7 @@ struct DeviceOptions {
 
   // Adds the options to `command_line`, under their own heading.
   void add_to(CommandLine& command_line);
-  // Only what the NIC is: link, addresses, MAC, VLAN, seed.
+  // Only what the NIC is: link, addresses, MAC, VLAN, limits, seed.
   void add_identity_to(CommandLine& command_line);
   // After parse(): draws what was not given.
   void complete();
@@ -45,6 +47,8 @@ struct DeviceOptions {
 nic::InterfaceAddress parse_interface_address(const std::string& text);
 wire::MacAddress parse_mac_address(const std::string& text);
 wire::VlanTag parse_vlan(const std::string& text);  // "100" or "100:3"
+// "max_qp=1000".
+void parse_limit(const std::string& text, nic::DeviceLimits& limits);
 fabric::FaultRule parse_fault(const std::string& text);
 std::string parse_capture_path(const std::string& text);
 std::uint32_t parse_path_mtu(const std::string& text);

@@ -63,9 +63,15 @@ std::string long_form(const wire::Gid& gid) {
   return text;
 }
 
+// With the number that ibv_mtu gives it: "1024 (3)".
+std::string mtu_text(std::uint64_t bytes) {
+  int code = 1;
+  while (128u << code < bytes) ++code;
+  return fmt::format("{} ({})", bytes, code);
+}
+
 void print_device(Device& device) {
   nic::Nic& nic = device.nic();
-  const nic::NicConfig limits;
   const auto row = [](std::string_view name, const std::string& value) {
     fmt::print("\t{:<24}{}\n", fmt::format("{}:", name), value);
   };
@@ -75,16 +81,18 @@ void print_device(Device& device) {
   row("node_guid", guid_of(nic.mac()));
   row("sys_image_guid", guid_of(nic.mac()));
   row("phys_port_cnt", "1");
-  row("max_qp", std::to_string(limits.max_queue_pairs));
+  for (const nic::DeviceLimitName& limit : nic::device_limit_names()) {
+    if (limit.name == "max_mtu" || limit.name == "max_msg_sz") continue;  // the port's, below
+    row(limit.name, std::to_string(nic.limits().*limit.value));
+  }
   fmt::print("\t\tport:\t1\n");
   const auto port_row = [](std::string_view name, const std::string& value) {
     fmt::print("\t\t\t{:<24}{}\n", fmt::format("{}:", name), value);
   };
   port_row("state", "PORT_ACTIVE (4)");
-  port_row("max_mtu", "4096 (5)");
-  int code = 1;
-  while (128u << code < nic.active_mtu()) ++code;
-  port_row("active_mtu", fmt::format("{} ({})", nic.active_mtu(), code));
+  port_row("max_mtu", mtu_text(nic.limits().path_mtu));
+  port_row("active_mtu", mtu_text(nic.active_mtu()));
+  port_row("max_msg_sz", fmt::format("{:#x}", nic.limits().message_bytes));
   port_row("link_mtu", std::to_string(nic.link().capabilities().mtu));
   port_row("link_layer", "Ethernet");
   port_row("mac", nic.mac().to_string());
@@ -98,6 +106,10 @@ void print_device(Device& device) {
 
 Json device_json(Device& device) {
   nic::Nic& nic = device.nic();
+  Json limits = Json::object();
+  for (const nic::DeviceLimitName& limit : nic::device_limit_names()) {
+    limits[std::string(limit.name)] = nic.limits().*limit.value;
+  }
   Json gids = Json::array();
   for (const nic::GidEntry& entry : nic.gids().entries()) {
     gids.push_back({{"index", gids.size()},
@@ -110,7 +122,8 @@ Json device_json(Device& device) {
           {"node_guid", guid_of(nic.mac())},
           {"link_mtu", nic.link().capabilities().mtu},
           {"active_mtu", nic.active_mtu()},
-          {"max_qp", nic::NicConfig{}.max_queue_pairs},
+          {"max_qp", nic.limits().queue_pairs},
+          {"limits", limits},
           {"gids", gids}};
 }
 

@@ -6,7 +6,7 @@
 namespace softrnic::nic {
 
 AddressHandle* AddressHandleTable::add(transport::ProtectionDomain domain, const Path& path) {
-  if (handles_.size() >= kMaxHandles) return nullptr;
+  if (handles_.size() >= max_) return nullptr;
   auto handle = std::make_unique<AddressHandle>();
   handle->domain = domain;
   handle->path = path;

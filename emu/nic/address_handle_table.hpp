@@ -21,7 +21,7 @@ struct AddressHandle {
 
 class AddressHandleTable {
  public:
-  static constexpr std::size_t kMaxHandles = 1u << 20;
+  explicit AddressHandleTable(std::uint64_t max) : max_(max) {}
 
   // The new handle; null when the table is full.
   AddressHandle* add(transport::ProtectionDomain domain, const Path& path);
@@ -35,6 +35,7 @@ class AddressHandleTable {
 
   NumberMap<AddressHandle> by_number_;
   std::vector<std::unique_ptr<AddressHandle>> handles_;
+  std::uint64_t max_;
   std::uint32_t last_number_ = 0;  // numbers count up, so that a stale one names nothing for long
 };
 

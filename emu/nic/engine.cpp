@@ -24,7 +24,7 @@ wire::Instant Engine::next_deadline() const {
   if (work_at_once) return wire::Instant::min();
   const wire::Instant timers =
       std::min({parts_.scheduler.next_deadline(), parts_.neighbors.next_deadline(),
-                parts_.link.next_deadline()});
+                parts_.membership.next_deadline(), parts_.link.next_deadline()});
   if (parts_.scheduler.idle()) return timers;
   if (!parts_.sender.starved()) return wire::Instant::min();
   return std::min(timers, last_turn_ + kStarvedRetry);
@@ -63,6 +63,7 @@ bool Engine::discover(wire::Instant now) {
   if (announce_) parts_.discovery.announce(now);
   announce_ = false;
   bool active = announced || parts_.discovery.send_probes(now, kProbesPerTurn) > 0;
+  active |= parts_.membership.send_due(now, kProbesPerTurn) > 0;
   if (neighbor_generation_ != parts_.neighbors.generation()) {
     neighbor_generation_ = parts_.neighbors.generation();
     parts_.resolution.settle(now);

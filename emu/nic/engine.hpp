@@ -8,6 +8,7 @@
 #include "link/link.hpp"
 #include "nic/frame_receiver.hpp"
 #include "nic/frame_sender.hpp"
+#include "nic/multicast_membership.hpp"
 #include "nic/neighbor_discovery.hpp"
 #include "nic/packet_sender.hpp"
 #include "nic/queue_pair_scheduler.hpp"
@@ -31,6 +32,7 @@ class Engine {
     QueuePairScheduler& scheduler;
     NeighborTable& neighbors;
     NeighborDiscovery& discovery;
+    MulticastMembership& membership;
     ResolutionQueue& resolution;
   };
 

@@ -3,25 +3,22 @@
 
 namespace softrnic::nic {
 
-FrameReceiver::FrameReceiver(const InterfaceIdentity& identity, PacketReceiver& packets,
-                             NeighborDiscovery& discovery, EchoResponder& echo,
-                             transport::Counters& counters, std::uint32_t mtu)
-    : identity_(identity),
-      packets_(packets),
-      discovery_(discovery),
-      echo_(echo),
-      counters_(counters),
-      joined_(mtu) {}
+bool FrameReceiver::takes(const wire::EthernetHeader& ethernet) const {
+  const bool ours = parts_.identity.takes(ethernet.destination) ||
+                    parts_.groups.takes(ethernet.destination) ||
+                    parts_.membership.takes(ethernet.destination);
+  return ours && parts_.identity.takes(ethernet.vlan);
+}
 
 void FrameReceiver::receive(wire::Instant now, const link::Frame& frame) {
   const wire::ByteChain bytes = frame.bytes();
   const auto ethernet = wire::EthernetHeader::parse(bytes.front());
   if (!ethernet) {
-    ++counters_.malformed_pkts;
+    ++parts_.counters.malformed_pkts;
     return;
   }
-  if (!identity_.takes(ethernet->destination) || !identity_.takes(ethernet->vlan)) {
-    ++counters_.not_for_us;
+  if (!takes(*ethernet)) {
+    ++parts_.counters.not_for_us;
     return;
   }
   switch (ethernet->ethertype) {
@@ -30,7 +27,7 @@ void FrameReceiver::receive(wire::Instant now, const link::Frame& frame) {
     case wire::ethertype::kIpv6:
       return on_ip(now, *ethernet, bytes);
     case wire::ethertype::kArp:
-      return discovery_.on_arp(now, network_bytes(*ethernet, bytes));
+      return parts_.discovery.on_arp(now, network_bytes(*ethernet, bytes));
     default:
       return;  // somebody else's protocol
   }
@@ -39,9 +36,9 @@ void FrameReceiver::receive(wire::Instant now, const link::Frame& frame) {
 void FrameReceiver::on_ip(wire::Instant now, const wire::EthernetHeader& ethernet,
                           const wire::ByteChain& frame) {
   const auto packet = wire::PacketView::parse(frame);
-  if (packet) return packets_.receive(now, *packet);
+  if (packet) return parts_.packets.receive(now, *packet);
   if (packet.error() != wire::ParseError::not_roce) {
-    ++counters_.malformed_pkts;
+    ++parts_.counters.malformed_pkts;
     return;
   }
   on_datagram(now, ethernet, frame);
@@ -53,13 +50,15 @@ void FrameReceiver::on_datagram(wire::Instant now, const wire::EthernetHeader& e
   std::optional<IpDatagram> datagram;
   if (ethernet.ethertype == wire::ethertype::kIpv4) datagram = IpDatagram::parse_ipv4(bytes);
   if (ethernet.ethertype == wire::ethertype::kIpv6) datagram = IpDatagram::parse_ipv6(bytes);
-  if (!datagram || discovery_.on_datagram(now, *datagram)) return;
-  if (!identity_.gids().owns(datagram->destination)) {
+  if (!datagram || parts_.discovery.on_datagram(now, *datagram)) return;
+  if (parts_.membership.on_datagram(now, *datagram)) return;
+  if (!parts_.identity.gids().owns(datagram->destination)) {
     // A group's or the subnet's, which a NIC hears all the time, is no one's mistake.
-    if (ethernet.destination == identity_.mac()) ++counters_.not_for_us;
+    if (ethernet.destination == parts_.identity.mac()) ++parts_.counters.not_for_us;
     return;
   }
-  if (ethernet.destination == identity_.mac()) echo_.on_datagram(now, *datagram, ethernet.source);
+  if (ethernet.destination == parts_.identity.mac())
+    parts_.echo.on_datagram(now, *datagram, ethernet.source);
 }
 
 wire::ByteView FrameReceiver::network_bytes(const wire::EthernetHeader& ethernet,

@@ -6,6 +6,8 @@
 
 #include "nic/echo_responder.hpp"
 #include "nic/interface_identity.hpp"
+#include "nic/multicast_group_table.hpp"
+#include "nic/multicast_membership.hpp"
 #include "nic/neighbor_discovery.hpp"
 #include "nic/packet_receiver.hpp"
 
@@ -13,9 +15,17 @@ namespace softrnic::nic {
 
 class FrameReceiver {
  public:
-  FrameReceiver(const InterfaceIdentity& identity, PacketReceiver& packets,
-                NeighborDiscovery& discovery, EchoResponder& echo, transport::Counters& counters,
-                std::uint32_t mtu);
+  struct Parts {
+    const InterfaceIdentity& identity;
+    const MulticastGroupTable& groups;
+    PacketReceiver& packets;
+    NeighborDiscovery& discovery;
+    MulticastMembership& membership;
+    EchoResponder& echo;
+    transport::Counters& counters;
+  };
+
+  FrameReceiver(const Parts& parts, std::uint32_t mtu) : parts_(parts), joined_(mtu) {}
 
   void receive(wire::Instant now, const link::Frame& frame);
 
@@ -26,11 +36,9 @@ class FrameReceiver {
   // The frame without its Ethernet header, in one piece; empty when it is too long for that.
   wire::ByteView network_bytes(const wire::EthernetHeader& ethernet, const wire::ByteChain& frame);
 
-  const InterfaceIdentity& identity_;
-  PacketReceiver& packets_;
-  NeighborDiscovery& discovery_;
-  EchoResponder& echo_;
-  transport::Counters& counters_;
+  bool takes(const wire::EthernetHeader& ethernet) const;
+
+  Parts parts_;
   std::vector<std::byte> joined_;  // for frames in several segments
 };
 

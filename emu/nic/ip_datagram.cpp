@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nic/ip_datagram.hpp"
 
+#include <array>
+#include <cstring>
+
 #include "wire/ipv4.hpp"
 #include "wire/ipv6.hpp"
 
@@ -9,6 +12,9 @@ namespace {
 
 using wire::Ipv4Header;
 using wire::Ipv6Header;
+
+constexpr std::size_t kChecksumOffset = 10;
+constexpr std::array<std::uint8_t, 4> kRouterAlert{0x94, 0x04, 0x00, 0x00};
 
 template <class Header>
 std::span<const std::byte, Header::kSize> front(wire::ByteView bytes) {
@@ -23,7 +29,8 @@ void write(const Header& header, wire::ByteSpan out) {
 }  // namespace
 
 std::size_t IpDatagram::header_size() const {
-  return is_ipv4() ? Ipv4Header::kSize : Ipv6Header::kSize;
+  if (!is_ipv4()) return Ipv6Header::kSize;
+  return Ipv4Header::kSize + (router_alert ? kRouterAlert.size() : 0);
 }
 
 std::optional<IpDatagram> IpDatagram::parse_ipv4(wire::ByteView bytes) {
@@ -40,7 +47,8 @@ std::optional<IpDatagram> IpDatagram::parse_ipv4(wire::ByteView bytes) {
                     ip.protocol,
                     ip.time_to_live,
                     ip.traffic_class,
-                    bytes.subspan(header, ip.total_length - header)};
+                    bytes.subspan(header, ip.total_length - header),
+                    false};
 }
 
 std::optional<IpDatagram> IpDatagram::parse_ipv6(wire::ByteView bytes) {
@@ -49,9 +57,10 @@ std::optional<IpDatagram> IpDatagram::parse_ipv6(wire::ByteView bytes) {
   if (ip.version != 6 || Ipv6Header::kSize + ip.payload_length > bytes.size()) return std::nullopt;
   // A mapped IPv4 address has no place on the wire (RFC 4291, 2.5.5.2; RFC 6890).
   if (ip.source.is_ipv4_mapped() || ip.destination.is_ipv4_mapped()) return std::nullopt;
-  return IpDatagram{ip.source,        ip.destination,
-                    ip.next_header,   ip.hop_limit,
-                    ip.traffic_class, bytes.subspan(Ipv6Header::kSize, ip.payload_length)};
+  return IpDatagram{
+      ip.source,    ip.destination,   ip.next_header,
+      ip.hop_limit, ip.traffic_class, bytes.subspan(Ipv6Header::kSize, ip.payload_length),
+      false};
 }
 
 link::Frame* IpDatagram::to_frame(const InterfaceIdentity& identity, const wire::MacAddress& mac,
@@ -76,14 +85,17 @@ void IpDatagram::write_header(wire::ByteSpan out, std::uint16_t identification) 
   if (is_ipv4()) {
     Ipv4Header ip;
     ip.traffic_class = traffic_class;
-    ip.total_length = static_cast<std::uint16_t>(Ipv4Header::kSize + payload.size());
+    ip.header_words = static_cast<std::uint8_t>(header_size() / 4);
+    ip.total_length = static_cast<std::uint16_t>(header_size() + payload.size());
     ip.identification = identification;
     ip.time_to_live = hop_limit;
     ip.protocol = protocol;
     ip.source = source.ipv4();
     ip.destination = destination.ipv4();
-    ip.checksum = ip.computed_checksum();
     write(ip, out);
+    if (router_alert) std::memcpy(out.data() + Ipv4Header::kSize, kRouterAlert.data(), 4);
+    wire::store_be16(out.data() + kChecksumOffset,
+                     wire::internet_checksum(out.first(header_size())));
   } else {
     Ipv6Header ip;
     ip.traffic_class = traffic_class;

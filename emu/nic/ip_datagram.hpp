@@ -18,6 +18,8 @@ struct IpDatagram {
   std::uint8_t hop_limit = 64;
   std::uint8_t traffic_class = 0;
   wire::ByteView payload;
+  // IPv4, sent: routers are to look at it (RFC 2113). For IPv6 the payload begins with it.
+  bool router_alert = false;
 
   bool is_ipv4() const { return destination.is_ipv4_mapped(); }
   std::size_t header_size() const;

@@ -97,7 +97,7 @@ std::string_view to_string(RegisterError error) {
     case RegisterError::bad_access:
       return "an unknown right, or remote writing without local writing";
     case RegisterError::bad_range:
-      return "the range wraps round the address space, or names no memory";
+      return "the range wraps round the address space, is longer than allowed, or names no memory";
     case RegisterError::key_in_use:
       return "the key is taken";
     case RegisterError::table_full:
@@ -115,7 +115,8 @@ std::string_view to_string(RegisterError error) {
 }
 
 struct MemoryRegionTable::Impl {
-  Impl(std::uint64_t seed, std::uint32_t limit) : random(seed), indexes(random), max(limit) {}
+  Impl(std::uint64_t seed, const MemoryLimits& its_limits)
+      : random(seed), indexes(random), limits(its_limits) {}
 
   Grant grant(ProtectionDomain pd, std::uint32_t key, std::uint64_t address, std::uint64_t length,
               std::uint32_t access) const;
@@ -157,7 +158,7 @@ struct MemoryRegionTable::Impl {
 
   RandomSource random;
   NumberSequence indexes;
-  std::uint32_t max;
+  MemoryLimits limits;
   NumberMap<MemoryRegion> by_index;
   std::vector<std::unique_ptr<MemoryRegion>> regions;
   NumberMap<MemoryWindow> windows_by_index;
@@ -266,8 +267,13 @@ MemoryFault MemoryRegionTable::Impl::for_each_piece(ProtectionDomain pd, std::sp
 
 // ---------------------------------------------------------------- regions
 
-MemoryRegionTable::MemoryRegionTable(std::uint64_t seed, std::uint32_t max_regions)
-    : impl_(std::make_unique<Impl>(seed, std::min(max_regions, NumberSequence::kCount / 4))) {}
+MemoryRegionTable::MemoryRegionTable(std::uint64_t seed, const MemoryLimits& limits)
+    : impl_(std::make_unique<Impl>(seed, limits)) {
+  // Of the numbers half are left unused, so that one given up does not come back soon.
+  constexpr std::uint64_t kMost = NumberSequence::kCount / 4;
+  impl_->limits.regions = std::min(impl_->limits.regions, kMost);
+  impl_->limits.windows = std::min(impl_->limits.windows, kMost);
+}
 
 MemoryRegionTable::~MemoryRegionTable() = default;
 
@@ -308,10 +314,11 @@ wire::Expected<MemoryKeys, RegisterError> MemoryRegionTable::add(
   region.domain = attributes.domain;
   if (const auto error = set_access(region, attributes.access)) return wire::Unexpected{*error};
   if (const auto error = set_translation(region, attributes)) return wire::Unexpected{*error};
+  if (region.length > impl_->limits.region_bytes) return wire::Unexpected{RegisterError::bad_range};
   if (attributes.key && impl_->is_taken(index_of(*attributes.key))) {
     return wire::Unexpected{RegisterError::key_in_use};
   }
-  if (size() >= impl_->max) return wire::Unexpected{RegisterError::table_full};
+  if (size() >= impl_->limits.regions) return wire::Unexpected{RegisterError::table_full};
   region.key = attributes.key ? *attributes.key : impl_->draw_key();
   return impl_->insert(std::make_unique<MemoryRegion>(region));
 }
@@ -319,7 +326,8 @@ wire::Expected<MemoryKeys, RegisterError> MemoryRegionTable::add(
 wire::Expected<MemoryKeys, RegisterError> MemoryRegionTable::allocate(ProtectionDomain domain,
                                                                       std::uint64_t room) {
   if (domain == ProtectionDomain{}) return wire::Unexpected{RegisterError::bad_domain};
-  if (size() >= impl_->max) return wire::Unexpected{RegisterError::table_full};
+  if (room > impl_->limits.region_bytes) return wire::Unexpected{RegisterError::bad_range};
+  if (size() >= impl_->limits.regions) return wire::Unexpected{RegisterError::table_full};
   MemoryRegion region;
   region.domain = domain;
   region.kind = MemoryRegion::Kind::fast;
@@ -357,6 +365,9 @@ wire::Expected<MemoryKeys, RegisterError> MemoryRegionTable::reregister(
   }
   if ((changes & kChangeTranslation) != 0) {
     if (const auto error = set_translation(changed, attributes)) return wire::Unexpected{*error};
+    if (changed.length > impl_->limits.region_bytes) {
+      return wire::Unexpected{RegisterError::bad_range};
+    }
   }
   // Peers that know the old key know nothing of the new region.
   changed.key = impl_->with_other_key_byte(region->key);
@@ -391,7 +402,7 @@ bool MemoryRegionTable::uses(ProtectionDomain domain) const {
 wire::Expected<std::uint32_t, RegisterError> MemoryRegionTable::allocate_window(
     ProtectionDomain domain, WindowType type) {
   if (domain == ProtectionDomain{}) return wire::Unexpected{RegisterError::bad_domain};
-  if (windows() >= impl_->max) return wire::Unexpected{RegisterError::table_full};
+  if (windows() >= impl_->limits.windows) return wire::Unexpected{RegisterError::table_full};
   auto window = std::make_unique<MemoryWindow>();
   window->key = impl_->draw_key();
   window->type = type;

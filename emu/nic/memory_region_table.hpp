@@ -27,7 +27,7 @@ namespace softrnic::nic {
 enum class RegisterError : std::uint8_t {
   bad_domain,
   bad_access,  // remote write or atomic without local write, or an unknown right
-  bad_range,   // wraps round the address space, or no memory is given
+  bad_range,   // wraps round the address space, is longer than allowed, or no memory is given
   key_in_use,  // a wanted key's index is taken
   table_full,
   no_such_key,     // names no region or window, or not one of the right kind
@@ -65,9 +65,16 @@ enum RegionChange : std::uint32_t {
   kChangeAccess = 1u << 2,
 };
 
+// What the table holds at most.
+struct MemoryLimits {
+  std::uint64_t regions = 1u << 20;
+  std::uint64_t windows = 1u << 20;
+  std::uint64_t region_bytes = ~std::uint64_t{0};
+};
+
 class MemoryRegionTable final : public transport::MemoryGate {
  public:
-  explicit MemoryRegionTable(std::uint64_t seed, std::uint32_t max_regions = 1u << 20);
+  explicit MemoryRegionTable(std::uint64_t seed, const MemoryLimits& limits = {});
   ~MemoryRegionTable() override;
 
   wire::Expected<MemoryKeys, RegisterError> add(const RegionAttributes& attributes);

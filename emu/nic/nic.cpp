@@ -18,21 +18,19 @@ using transport::ProtectionDomain;
 using transport::QueuePairState;
 using transport::QueuePairType;
 
-constexpr std::uint32_t kMaxRequests = 1u << 15;  // per queue
-constexpr std::uint32_t kMaxSges = 32;
-constexpr std::uint32_t kMaxInline = 1024;
-constexpr std::uint32_t kMaxCompletions = 1u << 22;
-
 // The largest path MTU whose packets fit the link's: GRH or IPv6, UDP, BTH, RETH, ICRC (Linux's
 // rule: 1500 -> 1024, 4200 -> 4096).
-std::uint32_t path_mtu_of(std::uint32_t link_mtu) {
+std::uint32_t path_mtu_of(std::uint32_t link_mtu, std::uint64_t most) {
   constexpr std::uint32_t kOverhead =
       wire::Grh::kSize + wire::UdpHeader::kSize + wire::Bth::kSize + wire::Reth::kSize + 4;
   for (const std::uint32_t mtu : {4096u, 2048u, 1024u, 512u, 256u}) {
-    if (mtu + kOverhead <= link_mtu) return mtu;
+    if (mtu <= most && mtu + kOverhead <= link_mtu) return mtu;
   }
   return 0;
 }
+
+// Apart from what random.next() gives, which would come out otherwise after a draw more.
+constexpr std::uint64_t kMembershipSeed = 1;
 
 wire::MacAddress mac_or_drawn(const wire::MacAddress& wanted, RandomSource& random) {
   if (wanted != wire::MacAddress{}) return wanted;
@@ -49,10 +47,9 @@ std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, RandomSource& random) {
   return wanted != 0 ? wanted : static_cast<std::uint32_t>(random.next() & 0x7fffff);
 }
 
-bool fits(const transport::QueuePairCapacity& capacity) {
-  return capacity.send_requests <= kMaxRequests && capacity.receive_requests <= kMaxRequests &&
-         capacity.send_sges <= kMaxSges && capacity.receive_sges <= kMaxSges &&
-         capacity.inline_bytes <= kMaxInline;
+MemoryLimits memory_limits(const DeviceLimits& limits) {
+  return {
+      .regions = limits.regions, .windows = limits.windows, .region_bytes = limits.region_bytes};
 }
 
 bool is_offered(QueuePairType type) {
@@ -89,10 +86,6 @@ QueuePairResources resources_of(const QueuePairInit& init) {
   }
   if (init.type == QueuePairType::xrc_target) resources.xrc_domain = init.xrc_domain;
   return resources;
-}
-
-bool fits(const transport::SharedReceiveQueueCapacity& capacity) {
-  return capacity.requests <= kMaxRequests && capacity.sges <= kMaxSges;
 }
 
 // The events of completion queues, which say besides that queue pairs must fail.
@@ -134,6 +127,7 @@ struct Nic::Impl {
                                                const AddressAttributes* address);
 
   std::unique_ptr<link::Link> link;
+  DeviceLimits limits;
   RandomSource random;
   std::uint32_t active_mtu;
   InterfaceIdentity identity;
@@ -148,12 +142,14 @@ struct Nic::Impl {
   SharedReceiveQueueTable shared_receive_queues;
   QueuePairTable queue_pairs;
   AddressHandleTable handles;
+  MulticastGroupTable groups;
 
   QueuePairScheduler scheduler;
   NeighborTable neighbors;
   FrameSender frames;
   ResolutionQueue resolution;
   NeighborDiscovery discovery;
+  MulticastMembership membership;
   EchoResponder echo;
   PacketReceiver packets;
   FrameReceiver receiver;
@@ -163,19 +159,28 @@ struct Nic::Impl {
 
 Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
     : link(std::move(its_link)),
+      limits(config.limits.kept_possible()),
       random(config.seed),
-      active_mtu(path_mtu_of(link->capabilities().mtu)),
+      active_mtu(path_mtu_of(link->capabilities().mtu, limits.path_mtu)),
       identity(mac_or_drawn(config.mac, random), config.vlan, config.addresses),
-      memory(random.next()),
-      queue_pairs(first_qpn_or_drawn(config.first_qpn, random), config.max_queue_pairs),
+      domains(limits.domains),
+      memory(random.next(), memory_limits(limits)),
+      shared_receive_queues(limits.shared_receive_queues),
+      queue_pairs(first_qpn_or_drawn(config.first_qpn, random),
+                  static_cast<std::uint32_t>(limits.queue_pairs)),
+      handles(limits.address_handles),
+      groups(limits),
       frames(*link, static_cast<std::uint16_t>(random.next())),
       resolution(neighbors, frames, counters),
       discovery(identity, neighbors, frames),
+      membership(identity, frames, random.mix(kMembershipSeed)),
       echo(identity, neighbors, frames, resolution, counters, link->capabilities().mtu),
-      packets(identity, queue_pairs, scheduler, counters),
-      receiver(identity, packets, discovery, echo, counters, link->capabilities().mtu),
-      sender(scheduler, handles, neighbors, frames, resolution, counters, active_mtu),
-      engine({*link, receiver, frames, sender, scheduler, neighbors, discovery, resolution},
+      packets(identity, groups, queue_pairs, scheduler, counters),
+      receiver({identity, groups, packets, discovery, membership, echo, counters},
+               link->capabilities().mtu),
+      sender(scheduler, handles, groups, neighbors, frames, resolution, counters, active_mtu),
+      engine({*link, receiver, frames, sender, scheduler, neighbors, discovery, membership,
+              resolution},
              config.announce) {
   link->set_local_addresses(identity.mac(), identity.gids().addresses());
 }
@@ -197,7 +202,7 @@ std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
        init.shared_receive_queue->completions() != nullptr)) {
     return ResourceError::bad_shared_receive_queue;
   }
-  if (!fits(init.capacity)) return ResourceError::bad_capacity;
+  if (!limits.allow(init.capacity)) return ResourceError::bad_capacity;
   if (queue_pairs.full()) return ResourceError::table_full;
   if (!init.qpn) return std::nullopt;
   if (*init.qpn < QueuePairTable::kFirstNumber || *init.qpn > QueuePairTable::kLastNumber) {
@@ -248,6 +253,10 @@ link::Link& Nic::link() {
   return *impl_->link;
 }
 
+const DeviceLimits& Nic::limits() const {
+  return impl_->limits;
+}
+
 std::uint32_t Nic::active_mtu() const {
   return impl_->active_mtu;
 }
@@ -280,17 +289,28 @@ MemoryRegionTable& Nic::memory() {
   return impl_->memory;
 }
 
-CompletionQueue& Nic::create_completion_queue(std::uint32_t depth) {
+wire::Expected<CompletionQueue*, ResourceError> Nic::create_completion_queue(
+    const CompletionQueueInit& init) {
   auto& queues = impl_->completion_queues;
-  queues.push_back(std::make_unique<CompletionQueue>(
-      std::min(depth, kMaxCompletions), ++impl_->last_completion_queue, impl_->overruns));
-  return *queues.back();
+  if (init.depth > impl_->limits.completions) return wire::Unexpected{ResourceError::bad_capacity};
+  if (queues.size() >= impl_->limits.completion_queues) {
+    return wire::Unexpected{ResourceError::table_full};
+  }
+  queues.push_back(std::make_unique<CompletionQueue>(init.depth, ++impl_->last_completion_queue,
+                                                     impl_->overruns));
+  return queues.back().get();
+}
+
+CompletionQueue& Nic::create_completion_queue(std::uint32_t depth) {
+  return *create_completion_queue(CompletionQueueInit{depth}).value();
 }
 
 std::optional<ResourceError> Nic::resize_completion_queue(CompletionQueue& queue,
                                                           std::uint32_t depth) {
   if (!impl_->has(&queue)) return ResourceError::bad_completion_queue;
-  if (depth > kMaxCompletions || !queue.resize(depth)) return ResourceError::bad_capacity;
+  if (depth > impl_->limits.completions || !queue.resize(depth)) {
+    return ResourceError::bad_capacity;
+  }
   return std::nullopt;
 }
 
@@ -309,7 +329,7 @@ std::optional<ResourceError> Nic::destroy_completion_queue(CompletionQueue& queu
 wire::Expected<transport::SharedReceiveQueue*, ResourceError> Nic::create_shared_receive_queue(
     const SharedReceiveQueueInit& init) {
   if (!impl_->domains.contains(init.domain)) return wire::Unexpected{ResourceError::bad_domain};
-  if (!fits(init.capacity)) return wire::Unexpected{ResourceError::bad_capacity};
+  if (!impl_->limits.allow(init.capacity)) return wire::Unexpected{ResourceError::bad_capacity};
   const bool extended = init.xrc_domain != nullptr;
   if (extended && !impl_->shared_receive_queues.contains(init.xrc_domain)) {
     return wire::Unexpected{ResourceError::bad_xrc_domain};
@@ -330,7 +350,9 @@ std::optional<ResourceError> Nic::resize_shared_receive_queue(transport::SharedR
   if (!impl_->shared_receive_queues.contains(&queue)) {
     return ResourceError::bad_shared_receive_queue;
   }
-  if (requests > kMaxRequests || !queue.resize(requests)) return ResourceError::bad_capacity;
+  if (requests > impl_->limits.shared_requests || !queue.resize(requests)) {
+    return ResourceError::bad_capacity;
+  }
   return std::nullopt;
 }
 
@@ -373,7 +395,8 @@ wire::Expected<transport::QueuePair*, ResourceError> Nic::create_queue_pair(
       .counters = impl_->counters,
       .events = impl_->events,
       .shared_receive_queue = resources.shared_receive_queue,
-      .xrc_domain = resources.xrc_domain};
+      .xrc_domain = resources.xrc_domain,
+      .max_message = impl_->limits.message_bytes};
   QueuePairEntry& entry = impl_->queue_pairs.add(context, resources);
   impl_->scheduler.reserve(impl_->queue_pairs.size());
   return &entry.queue_pair;
@@ -384,6 +407,7 @@ std::optional<ResourceError> Nic::destroy_queue_pair(std::uint32_t qpn) {
   if (entry == nullptr) return ResourceError::no_such_queue_pair;
   // A window of type 2A would serve whoever gets the number next (11.2.5.4).
   if (impl_->memory.has_window_of(qpn)) return ResourceError::busy;
+  if (entry->attachments > 0) return ResourceError::busy;  // as Linux
   impl_->scheduler.forget(*entry);
   impl_->queue_pairs.remove(*entry);
   impl_->events.forget(transport::EventObject::queue_pair, qpn);
@@ -415,6 +439,8 @@ std::optional<ResourceError> Nic::modify(std::uint32_t qpn, QueuePairState to,
   const bool to_rtr =
       to == QueuePairState::ready_to_receive && entry->queue_pair.state() == QueuePairState::init;
   if (to_rtr && wanted.path_mtu > impl_->active_mtu) return ResourceError::mtu_too_large;
+
+  if (!impl_->limits.allow(to, wanted)) return ResourceError::bad_attribute;
 
   Path path;
   if (to_rtr && !entry->is_datagram()) {
@@ -471,6 +497,23 @@ wire::Expected<std::uint32_t, ResourceError> Nic::create_address_handle(
 
 std::optional<ResourceError> Nic::destroy_address_handle(std::uint32_t handle) {
   if (!impl_->handles.remove(handle)) return ResourceError::no_such_queue_pair;
+  return std::nullopt;
+}
+
+std::optional<ResourceError> Nic::attach_multicast(std::uint32_t qpn, const wire::Gid& group) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  const bool first = impl_->groups.members(group).empty();
+  if (const auto error = impl_->groups.attach(group, *entry)) return error;
+  if (first) impl_->membership.join(impl_->engine.last_turn(), group);
+  return std::nullopt;
+}
+
+std::optional<ResourceError> Nic::detach_multicast(std::uint32_t qpn, const wire::Gid& group) {
+  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  if (const auto error = impl_->groups.detach(group, *entry)) return error;
+  if (impl_->groups.members(group).empty()) impl_->membership.leave(group);
   return std::nullopt;
 }
 

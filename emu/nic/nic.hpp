@@ -20,6 +20,7 @@
 #include "link/link.hpp"
 #include "nic/address_attributes.hpp"
 #include "nic/completion_queue.hpp"
+#include "nic/device_limits.hpp"
 #include "nic/event_queue.hpp"
 #include "nic/gid_table.hpp"
 #include "nic/memory_region_table.hpp"
@@ -39,11 +40,16 @@ struct NicConfig {
   std::optional<wire::VlanTag> vlan;
   // Source of keys, the MAC address, the IPv4 identification. Zero: drawn from the system.
   std::uint64_t seed = 0;
-  std::uint32_t max_queue_pairs = 1u << 17;
+  // What is more than the NIC can do is taken as what it can; Nic::limits() tells.
+  DeviceLimits limits;
   // The first queue pair's number; later ones count up. Zero: drawn from the seed.
   std::uint32_t first_qpn = 0x11;
   // Tell the link our addresses on the first turn (gratuitous ARP, unsolicited advertisement).
   bool announce = true;
+};
+
+struct CompletionQueueInit {
+  std::uint32_t depth = 1;
 };
 
 struct QueuePairInit {
@@ -79,7 +85,9 @@ class Nic {
   const wire::MacAddress& mac() const;
   const GidTable& gids() const;
   link::Link& link();
-  // Largest path MTU the link carries: 256, 512, 1024, 2048 or 4096; 0 when not even 256.
+  const DeviceLimits& limits() const;
+  // Largest path MTU that the link carries and the limits allow: 256, 512, 1024, 2048 or 4096; 0
+  // when not even 256.
   std::uint32_t active_mtu() const;
   const transport::Counters& counters() const;
 
@@ -91,6 +99,9 @@ class Nic {
   std::optional<ResourceError> free_domain(transport::ProtectionDomain domain);
   MemoryRegionTable& memory();
 
+  wire::Expected<CompletionQueue*, ResourceError> create_completion_queue(
+      const CompletionQueueInit& init);
+  // For a program that knows to stay within the limits: beyond them it ends the process.
   CompletionQueue& create_completion_queue(std::uint32_t depth);
   // `bad_capacity` when more completions wait in it than that, or for more than the NIC has.
   std::optional<ResourceError> resize_completion_queue(CompletionQueue& queue, std::uint32_t depth);
@@ -113,7 +124,7 @@ class Nic {
 
   // The new queue pair, in RESET. It lives until destroyed.
   wire::Expected<transport::QueuePair*, ResourceError> create_queue_pair(const QueuePairInit& init);
-  // `busy` while a memory window of type 2A is bound on it.
+  // `busy` while a memory window of type 2A is bound on it, or while it is attached to a group.
   std::optional<ResourceError> destroy_queue_pair(std::uint32_t qpn);
   transport::QueuePair* find_queue_pair(std::uint32_t qpn);
   // The queue pair connected to queue pair `qpn` of that host; null when none is. Looks at each.
@@ -136,6 +147,12 @@ class Nic {
   wire::Expected<std::uint32_t, ResourceError> create_address_handle(
       transport::ProtectionDomain domain, const AddressAttributes& attributes);
   std::optional<ResourceError> destroy_address_handle(std::uint32_t handle);
+
+  // Whether a UD queue pair hears a multicast group: an IPv6 group, or an IPv4 one as mapped. The
+  // network is told of groups that are new (multicast_membership.hpp). To send to a group, use an
+  // address handle for it and the queue pair number 0xffffff; the NIC's own members get a copy.
+  std::optional<ResourceError> attach_multicast(std::uint32_t qpn, const wire::Gid& group);
+  std::optional<ResourceError> detach_multicast(std::uint32_t qpn, const wire::Gid& group);
 
   // Sends an ICMP or ICMPv6 echo request from our address of the same kind; false when we have
   // none, or the data does not fit the MTU, or the link takes nothing now. Replies arrive at the

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "wire/icmp.hpp"
+
 namespace softrnic::nic {
 namespace {
 
@@ -24,6 +26,10 @@ bool takes_packets(QueuePairState state) {
          state != QueuePairState::error;
 }
 
+wire::MacAddress destination_mac(const wire::PacketView& packet) {
+  return wire::load_mac(packet.frame().front().data());
+}
+
 bool comes_from_peer(const Path& path, const wire::PacketView& packet) {
   const wire::AddressVector& vector = path.vector();
   return packet.version() == vector.version && packet.source() == vector.destination &&
@@ -43,16 +49,12 @@ std::array<std::byte, kGrhRoom> grh_of(const wire::PacketView& packet) {
 }  // namespace
 
 void PacketReceiver::receive(wire::Instant now, const wire::PacketView& packet) {
+  if (destination_mac(packet).is_multicast()) return receive_for_group(now, packet);
   if (!is_for_us(packet)) {
     ++counters_.not_for_us;
     return;
   }
-  if (!packet.icrc_ok()) {
-    ++counters_.icrc_errors;
-    return;
-  }
-  ++counters_.rcvd_pkts;
-  counters_.rcvd_bytes += packet.size();
+  if (!is_intact(packet)) return;
   if (packet.opcode().service == wire::Service::congestion_notification) {
     return on_congestion_notification(packet);
   }
@@ -61,16 +63,49 @@ void PacketReceiver::receive(wire::Instant now, const wire::PacketView& packet) 
     ++counters_.unknown_qpn;
     return;
   }
-  if (std::uint64_t* counter = refusal(*entry, packet)) {
+  receive_for(now, *entry, packet);
+}
+
+bool PacketReceiver::is_intact(const wire::PacketView& packet) {
+  if (!packet.icrc_ok()) {
+    ++counters_.icrc_errors;
+    return false;
+  }
+  ++counters_.rcvd_pkts;
+  counters_.rcvd_bytes += packet.size();
+  return true;
+}
+
+void PacketReceiver::receive_for_group(wire::Instant now, const wire::PacketView& packet) {
+  const wire::Gid group = packet.destination();
+  const auto members = groups_.members(group);
+  const bool mapped_into_ipv6 =
+      packet.network_layer() == wire::NetworkLayer::ipv6 && group.is_ipv4_mapped();
+  // An Ethernet group stands for many others.
+  if (members.empty() || mapped_into_ipv6 ||
+      destination_mac(packet) != wire::multicast_mac(group)) {
+    ++counters_.not_for_us;
+    return;
+  }
+  if (!is_intact(packet)) return;
+  if (packet.bth().destination_qpn != MulticastGroupTable::kQueuePairNumber) {
+    ++counters_.unknown_qpn;
+    return;
+  }
+  for (QueuePairEntry* entry : members) receive_for(now, *entry, packet);
+}
+
+void PacketReceiver::receive_for(wire::Instant now, QueuePairEntry& entry,
+                                 const wire::PacketView& packet) {
+  if (std::uint64_t* counter = refusal(entry, packet)) {
     ++*counter;
     return;
   }
-  deliver(now, *entry, packet);
+  deliver(now, entry, packet);
 }
 
 bool PacketReceiver::is_for_us(const wire::PacketView& packet) const {
-  // Multicast is not joined by any queue pair yet.
-  if (wire::load_mac(packet.frame().front().data()) != identity_.mac()) return false;
+  if (destination_mac(packet) != identity_.mac()) return false;
   const wire::Gid destination = packet.destination();
   // An IPv4 address mapped into an IPv6 header is not ours, though it reads the same.
   if (packet.network_layer() == wire::NetworkLayer::ipv6 && destination.is_ipv4_mapped()) {

@@ -102,10 +102,20 @@ PacketSender::Outcome PacketSender::send_one(wire::Instant now, QueuePairEntry& 
   counters_.sent_bytes += frame->size();
   if (path->is_local()) {
     frames_.loop(frame);
-  } else {
-    frames_.send(now, frame);
+    return Outcome::served;
   }
+  if (path->is_group() && !groups_.members(path->destination()).empty()) loop_copy(*frame);
+  frames_.send(now, frame);
   return Outcome::served;
+}
+
+void PacketSender::loop_copy(const link::Frame& frame) {
+  link::Frame* copy = frames_.allocate();
+  if (copy == nullptr) return;  // as a datagram may be lost
+  const wire::MutableByteChain room = copy->append(frame.size());
+  if (room.size() < frame.size()) return frames_.cancel(copy);
+  wire::copy(frame.bytes(), room);
+  frames_.loop(copy);
 }
 
 Path* PacketSender::path_of(QueuePairEntry& entry) {

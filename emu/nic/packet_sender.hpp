@@ -5,6 +5,7 @@
 
 #include "nic/address_handle_table.hpp"
 #include "nic/frame_sender.hpp"
+#include "nic/multicast_group_table.hpp"
 #include "nic/neighbor_table.hpp"
 #include "nic/queue_pair_scheduler.hpp"
 #include "nic/resolution_queue.hpp"
@@ -19,11 +20,13 @@ class PacketSender {
   // Frames, and polls that gave none, per turn of the crank.
   static constexpr std::size_t kBudget = 128;
 
-  PacketSender(QueuePairScheduler& scheduler, AddressHandleTable& handles, NeighborTable& neighbors,
-               FrameSender& frames, ResolutionQueue& resolution, transport::Counters& counters,
+  PacketSender(QueuePairScheduler& scheduler, AddressHandleTable& handles,
+               const MulticastGroupTable& groups, NeighborTable& neighbors, FrameSender& frames,
+               ResolutionQueue& resolution, transport::Counters& counters,
                std::uint32_t max_path_mtu)
       : scheduler_(scheduler),
         handles_(handles),
+        groups_(groups),
         neighbors_(neighbors),
         frames_(frames),
         resolution_(resolution),
@@ -42,6 +45,8 @@ class PacketSender {
   Outcome serve(wire::Instant now, QueuePairEntry& entry, std::size_t& budget);
   Outcome send_one(wire::Instant now, QueuePairEntry& entry);
   Outcome drop(link::Frame* frame);
+  // What goes to a group of ours goes to ourselves as well, its sender among them (10.5.2.1).
+  void loop_copy(const link::Frame& frame);
   // Where the polled packet goes; null when its handle is gone.
   Path* path_of(QueuePairEntry& entry);
   const wire::AddressVector& vector_of(const QueuePairEntry& entry, const Path& path);
@@ -50,6 +55,7 @@ class PacketSender {
 
   QueuePairScheduler& scheduler_;
   AddressHandleTable& handles_;
+  const MulticastGroupTable& groups_;
   NeighborTable& neighbors_;
   FrameSender& frames_;
   ResolutionQueue& resolution_;

@@ -8,10 +8,11 @@ namespace {
 
 constexpr std::uint32_t kFlowLabelMask = 0xfffff;
 
-bool reaches(const wire::Gid& source, const wire::Gid& destination) {
-  if (destination.is_zero() || source.is_ipv4_mapped() != destination.is_ipv4_mapped()) {
-    return false;
-  }
+bool reaches(const GidEntry& own, const wire::Gid& destination) {
+  if (destination.is_zero()) return false;
+  // A GRH can hold one of each, and IPv4 groups are ff0e::ffff:a.b.c.d in RoCE v1 (as Linux).
+  const bool mixes = own.version == wire::RoceVersion::v1 && destination.is_multicast();
+  if (!mixes && own.gid.is_ipv4_mapped() != destination.is_ipv4_mapped()) return false;
   return !destination.is_ipv4_mapped() ||
          (destination.ipv4() != 0 && destination.ipv4() != 0xffffffff);
 }
@@ -30,7 +31,7 @@ wire::Expected<Path, ResourceError> Path::to(const AddressAttributes& attributes
                                              std::uint32_t own_flow_label) {
   const GidEntry* own = identity.gids().find(attributes.gid_index);
   if (own == nullptr) return wire::Unexpected{ResourceError::no_such_gid};
-  if (!reaches(own->gid, attributes.destination)) {
+  if (!reaches(*own, attributes.destination)) {
     return wire::Unexpected{ResourceError::bad_destination};
   }
   Path path;

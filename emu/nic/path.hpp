@@ -37,6 +37,8 @@ class Path {
   const wire::Gid& destination() const { return vector_.destination; }
   // To the NIC itself.
   bool is_local() const { return kind_ == Kind::local; }
+  // To a multicast group.
+  bool is_group() const { return kind_ == Kind::group; }
   bool has_flow_label() const { return vector_.flow_label != 0; }
 
  private:

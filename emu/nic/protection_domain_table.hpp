@@ -11,7 +11,11 @@ namespace softrnic::nic {
 
 class ProtectionDomainTable {
  public:
+  explicit ProtectionDomainTable(std::uint64_t max) : max_(max) {}
+
+  // Zero, which is none, when there are as many as there may be.
   transport::ProtectionDomain allocate() {
+    if (domains_.size() >= max_) return {};
     domains_.insert(++last_);
     return transport::ProtectionDomain{last_};
   }
@@ -24,6 +28,7 @@ class ProtectionDomainTable {
 
  private:
   std::unordered_set<std::uint32_t> domains_;
+  std::uint64_t max_;
   std::uint32_t last_ = 0;
 };
 

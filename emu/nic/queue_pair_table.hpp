@@ -43,8 +43,9 @@ struct QueuePairEntry : ListNode, Timed {
 
   // Which of the scheduler's lists it is in.
   enum class Place : std::uint8_t { idle, touched, ready, held } place = Place::idle;
-  wire::Gid held_for;     // while held: the neighbour that is being resolved
-  std::size_t index = 0;  // in the table's list
+  wire::Gid held_for;             // while held: the neighbour that is being resolved
+  std::uint32_t attachments = 0;  // to multicast groups
+  std::size_t index = 0;          // in the table's list
 };
 
 class QueuePairTable {

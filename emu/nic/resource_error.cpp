@@ -35,6 +35,10 @@ std::string_view to_string(ResourceError error) {
       return "the path MTU is larger than the link carries";
     case ResourceError::busy:
       return "something still uses it";
+    case ResourceError::bad_group:
+      return "the address is no multicast group's, or the queue pair is not UD";
+    case ResourceError::not_attached:
+      return "the queue pair is not attached to the group";
   }
   return "unknown error";
 }

@@ -23,6 +23,8 @@ enum class ResourceError : std::uint8_t {
   bad_attribute,
   mtu_too_large,  // the path MTU does not fit the link's
   busy,           // something still uses it
+  bad_group,      // no multicast address, or a queue pair that is not UD
+  not_attached,
 };
 
 // One clause, without a full stop.

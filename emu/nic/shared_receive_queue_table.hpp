@@ -13,13 +13,15 @@ namespace softrnic::nic {
 
 class SharedReceiveQueueTable {
  public:
+  explicit SharedReceiveQueueTable(std::uint64_t max) : max_(max) {}
+
   // Gives the queue the next number that is not in use; they count up, so that one comes back as
   // late as possible. `domain`: its XRC domain, or null. There must be room.
   transport::SharedReceiveQueue& add(transport::SharedReceiveQueueContext context,
                                      transport::XrcDomain* domain);
   void remove(transport::SharedReceiveQueue& queue);
 
-  bool full() const { return entries_.size() >= kMax; }
+  bool full() const { return entries_.size() >= max_; }
   bool contains(const transport::SharedReceiveQueue* queue) const;
   bool uses(transport::ProtectionDomain domain) const;
   bool uses(const transport::CompletionSink& completions) const;
@@ -29,7 +31,6 @@ class SharedReceiveQueueTable {
   bool contains(const transport::XrcDomain* domain) const;
 
  private:
-  static constexpr std::size_t kMax = 1u << 16;
   static constexpr std::uint32_t kLastNumber = 0xffffff;
 
   struct Entry {
@@ -45,6 +46,7 @@ class SharedReceiveQueueTable {
   NumberMap<Entry> by_number_;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<std::unique_ptr<transport::XrcDomain>> domains_;
+  std::uint64_t max_;
   std::uint32_t next_ = 1;
 };
 

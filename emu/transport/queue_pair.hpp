@@ -18,6 +18,7 @@
 #include "transport/packet.hpp"
 #include "transport/queue_pair_attributes.hpp"
 #include "transport/queue_pair_type.hpp"
+#include "transport/retry_policy.hpp"
 #include "transport/work_request.hpp"
 #include "wire/expected.hpp"
 #include "wire/instant.hpp"
@@ -42,6 +43,8 @@ struct QueuePairContext {
   EventSink& events = unheard_events();
   SharedReceiveQueue* shared_receive_queue = nullptr;  // instead of receives of its own
   XrcDomain* xrc_domain = nullptr;                     // an XRC target's, and nobody else's
+  // The device's: no request, of ours or of a peer, names more bytes.
+  std::uint64_t max_message = kMaxMessage;
 
   wire::Service service() const { return service_of(type); }
   // Who asks, when a peer's request or a bind touches memory.

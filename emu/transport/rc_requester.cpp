@@ -20,7 +20,7 @@ RcRequester::RcRequester(const QueuePairContext& context, const QueuePairAttribu
     : context_(context),
       attributes_(attributes),
       is_extended_(context.type == QueuePairType::xrc_initiator),
-      queue_(context.capacity),
+      queue_(context.capacity, context.max_message),
       window_(kMaxUnackedPackets) {}
 
 void RcRequester::start() {

@@ -247,7 +247,7 @@ void RcResponder::execute_write(const InboundPacket& packet, bool placed) {
   if (packet.opcode.starts_message()) {
     const wire::Reth& reth = packet.headers.reth;
     if (!grants(kRemoteWrite)) return answer_fatal(NakCode::invalid_request);
-    if (reth.dma_length > kMaxMessage) return answer_fatal(NakCode::invalid_request);
+    if (reth.dma_length > context_.max_message) return answer_fatal(NakCode::invalid_request);
     // Writing all of it checks the same.
     const bool whole = packet.payload.size() == reth.dma_length && !placed;
     const MemoryFault fault =
@@ -290,7 +290,7 @@ void RcResponder::finish_packet(const InboundPacket& packet) {
 void RcResponder::execute_read(const InboundPacket& packet) {
   const wire::Reth& reth = packet.headers.reth;
   const std::uint32_t packets = packets_of(reth.dma_length, attributes_.path_mtu);
-  if (!grants(kRemoteRead) || reth.dma_length > kMaxMessage || resources_exhausted()) {
+  if (!grants(kRemoteRead) || reth.dma_length > context_.max_message || resources_exhausted()) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.check_remote(
@@ -367,7 +367,7 @@ void RcResponder::execute_flush(const InboundPacket& packet) {
                      feth.selectivity <= wire::Feth::kWholeRegion;
   const bool all = feth.selectivity == wire::Feth::kWholeRegion;
   if (!known || (attributes_.remote_access & access) != access ||
-      (!all && reth.dma_length > kMaxMessage)) {
+      (!all && reth.dma_length > context_.max_message)) {
     return answer_fatal(NakCode::invalid_request);
   }
   const MemoryFault fault = context_.memory.flush_remote(
@@ -402,7 +402,7 @@ std::optional<WriteExtent> RcResponder::extent_for(const InboundPacket& packet) 
   const Psn psn = packet.headers.bth.psn;
   if (packet.opcode.starts_message()) {
     const wire::Reth& reth = packet.headers.reth;
-    if (!grants(kRemoteWrite) || reth.dma_length > kMaxMessage) return std::nullopt;
+    if (!grants(kRemoteWrite) || reth.dma_length > context_.max_message) return std::nullopt;
     return WriteExtent{psn, packets_of(reth.dma_length, attributes_.path_mtu), reth.virtual_address,
                        reth.dma_length, reth.remote_key};
   }

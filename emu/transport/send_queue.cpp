@@ -72,10 +72,11 @@ bool takes_inline(SendOperation operation) {
 
 }  // namespace
 
-SendQueue::SendQueue(const QueuePairCapacity& capacity)
+SendQueue::SendQueue(const QueuePairCapacity& capacity, std::uint64_t max_message)
     : capacity_(capacity.send_requests),
       max_sges_(capacity.send_sges),
       max_inline_(capacity.inline_bytes),
+      max_message_(max_message),
       ring_(capacity.send_requests),
       sges_(std::size_t{capacity.send_requests} * capacity.send_sges),
       inline_data_(std::size_t{capacity.send_requests} * capacity.inline_bytes) {}
@@ -90,7 +91,7 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
   }
   if (!has_operand(request)) return PostError::bad_operation;
   const std::uint64_t length = length_of(request);
-  if (length > kMaxMessage) return PostError::message_too_long;
+  if (length > max_message_) return PostError::message_too_long;
 
   const std::uint32_t at = slot(size_);
   Sge* const storage = sges_.data() + std::size_t{at} * max_sges_;

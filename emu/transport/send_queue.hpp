@@ -9,6 +9,7 @@
 
 #include "transport/completion.hpp"
 #include "transport/queue_pair_attributes.hpp"
+#include "transport/retry_policy.hpp"
 #include "transport/work_request.hpp"
 #include "wire/psn.hpp"
 
@@ -74,7 +75,7 @@ std::uint64_t length_of(const SendRequest& request);
 
 class SendQueue {
  public:
-  explicit SendQueue(const QueuePairCapacity& capacity);
+  explicit SendQueue(const QueuePairCapacity& capacity, std::uint64_t max_message = kMaxMessage);
 
   std::optional<PostError> push(const SendRequest& request);
   void pop();
@@ -99,6 +100,7 @@ class SendQueue {
   std::uint32_t capacity_;
   std::uint32_t max_sges_;
   std::uint32_t max_inline_;
+  std::uint64_t max_message_;
   std::vector<SendEntry> ring_;
   std::vector<Sge> sges_;
   std::vector<std::byte> inline_data_;

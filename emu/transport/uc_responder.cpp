@@ -60,7 +60,7 @@ bool UcResponder::begin_message(const InboundPacket& packet) {
     return true;
   }
   const wire::Reth& reth = packet.headers.reth;
-  if ((attributes_.remote_access & kRemoteWrite) == 0 || reth.dma_length > kMaxMessage) {
+  if ((attributes_.remote_access & kRemoteWrite) == 0 || reth.dma_length > context_.max_message) {
     return false;
   }
   const MemoryFault fault = context_.memory.check_remote(

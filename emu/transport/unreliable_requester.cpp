@@ -13,7 +13,7 @@ namespace softrnic::transport {
 
 UnreliableRequester::UnreliableRequester(const QueuePairContext& context,
                                          const QueuePairAttributes& attributes)
-    : context_(context), attributes_(attributes), queue_(context.capacity) {}
+    : context_(context), attributes_(attributes), queue_(context.capacity, context.max_message) {}
 
 void UnreliableRequester::reset() {
   queue_.clear();

@@ -18,18 +18,6 @@ constexpr std::uint8_t kIcmpEchoRequest = 8;
 constexpr std::uint8_t kIcmpv6EchoRequest = 128;
 constexpr std::uint8_t kIcmpv6EchoReply = 129;
 
-// The sum of the pseudo-header of RFC 8200, 8.1, to start an ICMPv6 checksum from.
-std::uint32_t pseudo_header_sum(std::size_t length, const Gid& source, const Gid& destination) {
-  std::uint32_t sum = static_cast<std::uint32_t>(length >> 16) +
-                      static_cast<std::uint32_t>(length & 0xffff) + ip_protocol::kIcmpv6;
-  for (const Gid* address : {&source, &destination}) {
-    for (std::size_t i = 0; i < address->bytes.size(); i += 2) {
-      sum += static_cast<std::uint32_t>(address->bytes[i] << 8 | address->bytes[i + 1]);
-    }
-  }
-  return sum;
-}
-
 // Neighbour discovery (RFC 4861, 4.3, 4.4, 4.6.1).
 constexpr std::uint8_t kSolicitation = 135;
 constexpr std::uint8_t kAdvertisement = 136;
@@ -92,6 +80,18 @@ void write_echo(ByteSpan out, const Echo& echo, std::uint8_t type, std::uint32_t
 
 }  // namespace
 
+std::uint32_t icmpv6_pseudo_header_sum(std::size_t length, const Gid& source,
+                                       const Gid& destination) {
+  std::uint32_t sum = static_cast<std::uint32_t>(length >> 16) +
+                      static_cast<std::uint32_t>(length & 0xffff) + ip_protocol::kIcmpv6;
+  for (const Gid* address : {&source, &destination}) {
+    for (std::size_t i = 0; i < address->bytes.size(); i += 2) {
+      sum += static_cast<std::uint32_t>(address->bytes[i] << 8 | address->bytes[i + 1]);
+    }
+  }
+  return sum;
+}
+
 std::optional<Echo> Echo::parse_icmp(ByteView message) {
   if (message.size() < kHeaderSize || internet_checksum(message) != 0) return std::nullopt;
   return parse_echo(message, kIcmpEchoRequest, kIcmpEchoReply);
@@ -100,7 +100,7 @@ std::optional<Echo> Echo::parse_icmp(ByteView message) {
 std::optional<Echo> Echo::parse_icmpv6(ByteView message, const Gid& source,
                                        const Gid& destination) {
   if (message.size() < kHeaderSize) return std::nullopt;
-  const std::uint32_t sum = pseudo_header_sum(message.size(), source, destination);
+  const std::uint32_t sum = icmpv6_pseudo_header_sum(message.size(), source, destination);
   if (internet_checksum(message, sum) != 0) return std::nullopt;
   return parse_echo(message, kIcmpv6EchoRequest, kIcmpv6EchoReply);
 }
@@ -111,7 +111,7 @@ void Echo::serialize_icmp(ByteSpan out) const {
 
 void Echo::serialize_icmpv6(ByteSpan out, const Gid& source, const Gid& destination) const {
   write_echo(out, *this, reply ? kIcmpv6EchoReply : kIcmpv6EchoRequest,
-             pseudo_header_sum(size(), source, destination));
+             icmpv6_pseudo_header_sum(size(), source, destination));
 }
 
 std::optional<NeighborMessage> NeighborMessage::parse(ByteView message, const Gid& source,
@@ -122,7 +122,7 @@ std::optional<NeighborMessage> NeighborMessage::parse(ByteView message, const Gi
   if ((type != kSolicitation && type != kAdvertisement) || load_u8(p + 1) != 0) {
     return std::nullopt;
   }
-  const std::uint32_t sum = pseudo_header_sum(message.size(), source, destination);
+  const std::uint32_t sum = icmpv6_pseudo_header_sum(message.size(), source, destination);
   if (internet_checksum(message, sum) != 0) return std::nullopt;
 
   NeighborMessage m;
@@ -154,7 +154,7 @@ void NeighborMessage::serialize(ByteSpan out, const Gid& source, const Gid& dest
     store_u8(p + kOptionsOffset + 1, 1);
     store_mac(p + kOptionsOffset + 2, *link_address);
   }
-  const std::uint32_t sum = pseudo_header_sum(size(), source, destination);
+  const std::uint32_t sum = icmpv6_pseudo_header_sum(size(), source, destination);
   store_be16(p + kChecksumOffset, internet_checksum(out.first(size()), sum));
 }
 

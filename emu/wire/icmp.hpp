@@ -48,6 +48,10 @@ struct NeighborMessage {
   void serialize(ByteSpan out, const Gid& source, const Gid& destination) const;
 };
 
+// The sum of the pseudo-header of RFC 8200, 8.1, to start an ICMPv6 checksum from.
+std::uint32_t icmpv6_pseudo_header_sum(std::size_t length, const Gid& source,
+                                       const Gid& destination);
+
 // ff02::1:ffXX:XXXX, and the Ethernet group an IPv6 or IPv4 multicast address maps to
 // (RFC 4291 2.7.1, RFC 2464 7, RFC 1112 6.4).
 Gid solicited_node_multicast(const Gid& target);

@@ -10,7 +10,9 @@
 namespace softrnic::wire {
 
 namespace ip_protocol {
+inline constexpr std::uint8_t kHopByHop = 0;  // IPv6 (RFC 8200, 4.3)
 inline constexpr std::uint8_t kIcmp = 1;
+inline constexpr std::uint8_t kIgmp = 2;
 inline constexpr std::uint8_t kUdp = 17;
 inline constexpr std::uint8_t kGrhBth = 0x1b;  // GRH next header: IBA transport (IBTA vol. 1, 8.3)
 inline constexpr std::uint8_t kIcmpv6 = 58;

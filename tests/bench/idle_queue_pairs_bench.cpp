@@ -78,7 +78,7 @@ class Host {
   Host(link::MemoryWire& wire, unsigned number) : memory_(kMemory) {
     nic::NicConfig config;
     config.seed = number;
-    config.max_queue_pairs = 1u << 22;
+    config.limits.queue_pairs = 1u << 22;
     config.addresses = {
         *nic::InterfaceAddress::from_string("10.0.0." + std::to_string(number) + "/24")};
     ip_ = config.addresses.front().address;

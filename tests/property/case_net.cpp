@@ -60,7 +60,7 @@ void CaseNet::add_nic(std::uint32_t index, const std::string& capture) {
   nic::NicConfig config;
   config.seed = plan_.seed * 8 + index + 1;
   config.first_qpn = 0x11 + 0x100 * index;  // a number names one queue pair in the whole net
-  config.max_queue_pairs = 64;
+  config.limits.queue_pairs = 64;
   for (const bool ipv6 : {false, true})
     config.addresses.push_back({ip(index, ipv6), ipv6 ? std::uint8_t{64} : std::uint8_t{24}});
 

@@ -120,10 +120,12 @@ TEST_CASE("device options are understood") {
   DeviceOptions options;
   CommandLine line("tool", "", "", "");
   options.add_to(line);
-  CHECK(complaint_of(
-            line, {"--link", "tap:x", "--ip", "10.0.0.1/24", "--ip", "fd00::1/64", "--mac",
-                   "02:00:00:00:00:07", "--vlan", "100:3", "--fault", "drop 5%", "--fault",
-                   "tx drop 3rd WRITE MIDDLE of QP 0x12", "--seed", "9", "-w", "x.pcapng"}) == "");
+  CHECK(
+      complaint_of(line, {"--link",  "tap:x",      "--ip",    "10.0.0.1/24",
+                          "--ip",    "fd00::1/64", "--mac",   "02:00:00:00:00:07",
+                          "--vlan",  "100:3",      "--limit", "max_qp=1000",
+                          "--fault", "drop 5%",    "--fault", "tx drop 3rd WRITE MIDDLE of QP 0x12",
+                          "--seed",  "9",          "-w",      "x.pcapng"}) == "");
   options.complete();
   CHECK(options.link == "tap:x");
   REQUIRE(options.addresses.size() == 2);
@@ -132,6 +134,7 @@ TEST_CASE("device options are understood") {
   CHECK(options.mac->to_string() == "02:00:00:00:00:07");
   CHECK(options.vlan->id == 100);
   CHECK(options.vlan->priority == 3);
+  CHECK(options.limits.queue_pairs == 1000);
   CHECK(options.faults.size() == 2);
   CHECK(options.seed == 9);
   CHECK(options.capture_path == "x.pcapng");
@@ -158,6 +161,11 @@ TEST_CASE("bad device options are refused in one line") {
                                                                  {"--mac", "00:00:00:00:00:00"},
                                                                  {"--vlan", "4095"},
                                                                  {"--vlan", "1:8"},
+                                                                 {"--limit", "max_qp"},
+                                                                 {"--limit", "max_qp=x"},
+                                                                 {"--limit", "max_sge=33"},
+                                                                 {"--limit", "=5"},
+                                                                 {"--limit", "max_nothing=5"},
                                                                  {"--vlan", "x"},
                                                                  {"--fault", "explode"},
                                                                  {"--fault", "drop 101%"},

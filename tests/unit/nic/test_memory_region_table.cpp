@@ -137,7 +137,7 @@ TEST_CASE("the same seed draws the same keys, no seed draws others") {
 }
 
 TEST_CASE("the table takes no more regions than it may") {
-  MemoryRegionTable table(1, 2);
+  MemoryRegionTable table(1, {.regions = 2});
   std::array<std::byte, 16> bytes{};
   const RegionAttributes a{kDomain, bytes.data(), bytes.size(), kEverything, {}, {}};
   const MemoryKeys first = table.add(a).value();
@@ -145,6 +145,20 @@ TEST_CASE("the table takes no more regions than it may") {
   CHECK(table.add(a).error() == RegisterError::table_full);
   REQUIRE(table.remove(first.local));
   CHECK(table.add(a).has_value());
+}
+
+TEST_CASE("the table takes no larger region than it may") {
+  MemoryRegionTable table(1, {.region_bytes = 16});
+  std::array<std::byte, 32> bytes{};
+  RegionAttributes a{kDomain, bytes.data(), 16, kEverything, {}, {}};
+  const MemoryKeys keys = table.add(a).value();
+  CHECK(table.allocate(kDomain, 17).error() == RegisterError::bad_range);
+  CHECK(table.allocate(kDomain, 16).has_value());
+  a.length = 17;
+  CHECK(table.add(a).error() == RegisterError::bad_range);
+  CHECK(table.reregister(keys.local, kChangeTranslation, a).error() == RegisterError::bad_range);
+  a.length = 8;
+  CHECK(table.reregister(keys.local, kChangeTranslation, a).has_value());
 }
 
 TEST_CASE("removal takes the right region and only once") {

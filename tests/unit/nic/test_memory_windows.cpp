@@ -275,7 +275,7 @@ TEST_CASE("keys of regions and windows come from one sequence that does not repe
 }
 
 TEST_CASE("windows have a limit of their own", "[windows]") {
-  MemoryRegionTable table(1, 2);
+  MemoryRegionTable table(1, {.regions = 2, .windows = 2});
   REQUIRE(table.allocate_window(kDomain, WindowType::type_1).has_value());
   REQUIRE(table.allocate_window(kDomain, WindowType::type_1).has_value());
   CHECK(table.allocate_window(kDomain, WindowType::type_1).error() == RegisterError::table_full);

@@ -38,7 +38,7 @@ TEST_CASE("a NIC without a MAC address draws a local one from its seed") {
 TEST_CASE("queue pairs are refused for what is wrong with them") {
   NicWorld world;
   NicConfig config = NicWorld::config(1);
-  config.max_queue_pairs = 3;
+  config.limits.queue_pairs = 3;
   Nic& nic = world.add(config);
   CompletionQueue foreign(1);
   QueuePairInit good;
