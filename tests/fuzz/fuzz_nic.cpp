@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC with an RC, a UC and a UD queue pair in RTS, fed frames a stranger chose.
+// A NIC with a queue pair of each type in RTS, and one on a shared receive queue, fed frames a
+// stranger chose.
 //
 // The input is a sequence of records: a byte of flags, a 16-bit little-endian length, and that
 // many bytes of frame. The flags let a mutated frame past the outer checks, so that the fuzzer
@@ -26,6 +27,7 @@ namespace {
 
 using fuzz::require;
 using transport::QueuePairState;
+using transport::QueuePairType;
 using wire::Gid;
 using wire::Service;
 
@@ -36,6 +38,7 @@ enum Flags : std::uint8_t {
   kTimeShift = 3,       // two bits: how much time passes afterwards
   kPostWork = 1 << 5,   // a request and a receive on each queue pair first
   kFailQueue = 1 << 6,  // to ERR, RESET and up again first
+  kDropQueue = 1 << 7,  // XRC's shared receive queue goes first, and another comes
 };
 
 constexpr std::uint32_t kPeerQpn = 0x99;
@@ -95,17 +98,26 @@ class Subject {
     peer.gid_index = 3;  // 10.0.0.1, v2
     peer.destination = kPeerV4;
     handle_ = nic_->create_address_handle(domain_, peer).value();
-    for (const Service service : {Service::reliable_connection, Service::unreliable_connection,
-                                  Service::unreliable_datagram}) {
-      nic::QueuePairInit init;
-      init.type = transport::type_of(service);
-      init.domain = domain_;
-      init.send_completions = init.receive_completions = completions_;
-      init.capacity = {16, 16, 2, 2};
-      qpns_.push_back(nic_->create_queue_pair(init).value()->qpn());
-      bring_up(qpns_.back());
-      post_work(qpns_.back());
+    nic::QueuePairInit init;
+    init.domain = domain_;
+    init.send_completions = init.receive_completions = completions_;
+    init.capacity = {16, 16, 2, 2};
+    for (const QueuePairType type : {QueuePairType::rc, QueuePairType::uc, QueuePairType::ud}) {
+      init.type = type;
+      add_queue_pair(init);
     }
+    init.type = QueuePairType::rc;
+    shared_ = nic_->create_shared_receive_queue({domain_, {16, 2}, nullptr, nullptr}).value();
+    init.shared_receive_queue = shared_;
+    add_queue_pair(init);
+    init.shared_receive_queue = nullptr;
+    init.type = QueuePairType::xrc_initiator;
+    add_queue_pair(init);
+    init.type = QueuePairType::xrc_target;
+    xrc_domain_ = init.xrc_domain = &nic_->create_xrc_domain();
+    add_queue_pair(init);
+    add_extended_queue();
+    post_shared();
     turn();
   }
 
@@ -113,6 +125,11 @@ class Subject {
     if ((flags & kFailQueue) != 0) fail_and_bring_up();
     if ((flags & kPostWork) != 0) {
       for (const std::uint32_t qpn : qpns_) post_work(qpn);
+      post_shared();
+    }
+    if ((flags & kDropQueue) != 0) {
+      require(!nic_->destroy_shared_receive_queue(*extended_), "a queue of XRC may go");
+      add_extended_queue();
     }
     if ((flags & kAddressUs) != 0) address(frame);
     if ((flags & kFixSums) != 0) fix(frame);
@@ -156,6 +173,17 @@ class Subject {
     require(nic_->memory().add(region).has_value(), "a region is registered");
   }
 
+  void add_queue_pair(const nic::QueuePairInit& init) {
+    qpns_.push_back(nic_->create_queue_pair(init).value()->qpn());
+    bring_up(qpns_.back());
+    post_work(qpns_.back());
+  }
+
+  void add_extended_queue() {
+    extended_ =
+        nic_->create_shared_receive_queue({domain_, {16, 2}, xrc_domain_, completions_}).value();
+  }
+
   void bring_up(std::uint32_t qpn) {
     transport::QueuePairAttributes a;
     a.remote_access = transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
@@ -182,7 +210,7 @@ class Subject {
       poll();
       bring_up(qpn);
     }
-    // RESET forgets what was posted, without completions.
+    // RESET forgets what was posted, without completions; a shared receive queue does not.
     pending_.clear();
   }
 
@@ -197,6 +225,7 @@ class Subject {
     request.remote_queue_key = kQueueKey;
     request.remote_address = 0x10000;
     request.remote_key = kOpenKey;
+    request.remote_srq = 2;
     for (const SendOperation operation :
          {SendOperation::send, SendOperation::rdma_write_with_immediate, SendOperation::rdma_read,
           SendOperation::fetch_add}) {
@@ -209,6 +238,13 @@ class Subject {
     }
     transport::ReceiveRequest receive{next_id_, {&sge, 1}};
     if (!nic_->post_receive(qpn, receive)) pending_.insert(next_id_++);
+  }
+
+  void post_shared() {
+    const transport::Sge sge{0x10000, 1024, kHiddenKey};
+    for (transport::SharedReceiveQueue* queue : {shared_, extended_}) {
+      if (!queue->post({next_id_, {&sge, 1}})) shared_pending_.insert(next_id_++);
+    }
   }
 
   void address(std::vector<std::byte>& frame) const {
@@ -294,7 +330,8 @@ class Subject {
     std::array<transport::Completion, 16> out;
     while (const std::size_t n = completions_->poll(out)) {
       for (std::size_t i = 0; i < n; ++i) {
-        require(pending_.erase(out[i].id) == 1, "a completion is of work posted, and comes once");
+        require(pending_.erase(out[i].id) + shared_pending_.erase(out[i].id) == 1,
+                "a completion is of work posted, and comes once");
       }
     }
     require(!completions_->overrun(), "the completion queue holds what was posted");
@@ -314,7 +351,11 @@ class Subject {
   nic::CompletionQueue* completions_ = nullptr;
   std::uint32_t handle_ = 0;
   std::vector<std::uint32_t> qpns_;
+  transport::SharedReceiveQueue* shared_ = nullptr;
+  transport::XrcDomain* xrc_domain_ = nullptr;
+  transport::SharedReceiveQueue* extended_ = nullptr;
   std::set<std::uint64_t> pending_;
+  std::set<std::uint64_t> shared_pending_;
   std::uint64_t next_id_ = 1;
   wire::Instant now_{};
 };

@@ -13,6 +13,8 @@ import sys
 FIX, ADDRESS, SPLIT, LATER, POST, FAIL = 1, 2, 4, 2 << 3, 32, 64
 SECOND = 3 << 3
 RC, UC, UD = 0x11, 0x12, 0x13
+SHARED, INITIATOR, TARGET = 0x14, 0x15, 0x16  # RC on a shared receive queue; XRC
+QUEUE = struct.pack(">I", 2)  # XRCETH: the queue of the target's domain
 OPEN, SHOWN, HIDDEN = 0x123456, 0x234567, 0x345678
 BASE = 0x10000
 OWN, PEER = bytes.fromhex("020000000001"), bytes.fromhex("020000000009")
@@ -124,6 +126,18 @@ SEEDS = {
     "ud-send": [v4(0x64, UD, 0, deth(), PAGE[:100]), v4(0x65, UD, 1, deth() + PAGE[:4], PAGE[:8])],
     "ud-v6-v1": [v6(0x64, UD, 0, deth(), PAGE[:100]), v1(0x64, UD, 0, deth(), PAGE[:100])],
     "rc-v6-v1": [v6(0x0a, RC, 0, reth(), PAGE[:8]), v1(0x0a, RC, 0, reth(), PAGE[:8])],
+    "srq-send": [v4(0x00, SHARED, 0, payload=PAGE), v4(0x02, SHARED, 1, payload=PAGE[:5]),
+                 v4(0x05, SHARED, 2, PAGE[:4], PAGE[:9])],
+    "xrc-send": [v4(0xa0, TARGET, 0, QUEUE, PAGE), v4(0xa3, TARGET, 1, QUEUE + PAGE[:4], PAGE[:5]),
+                 v4(0xa4, TARGET, 2, QUEUE, PAGE[:7])],
+    "xrc-one-sided": [v4(0xaa, TARGET, 0, QUEUE + reth(), PAGE[:8]),
+                      v4(0xac, TARGET, 1, QUEUE + reth(key=SHOWN, length=600)),
+                      v4(0xb4, TARGET, 4, QUEUE + atomic(BASE + 8)),
+                      v4(0xac, TARGET, 2, QUEUE + reth(BASE + 256, SHOWN, 344))],
+    "xrc-no-queue": [v4(0xa4, TARGET, 0, struct.pack(">I", 1), PAGE[:7])],
+    "xrc-answers": [v4(0xb1, INITIATOR, 7, aeth(0x1f, 1), ack=False),
+                    v4(0xad, INITIATOR, 8, aeth(0x1f, 2), PAGE, ack=False),
+                    v4(0xb1, INITIATOR, 8, aeth(0x60), ack=False)],
     "cnp": [v4(0x81, RC, 0, bytes(16), ack=False)],
     "arp": [arp(1, bytes(6), b"\xff" * 6), arp(2, OWN, OWN)],
     "ping": [ethernet(0x0800, ipv4(1, icmp(struct.pack(">BBHHH", 8, 0, 0, 7, 1) + PAGE[:56])))],
