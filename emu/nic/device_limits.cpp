@@ -69,12 +69,13 @@ bool DeviceLimits::allow(const transport::SharedReceiveQueueCapacity& capacity) 
   return capacity.requests <= shared_requests && capacity.sges <= shared_sges;
 }
 
-bool DeviceLimits::allow(transport::QueuePairState to,
+bool DeviceLimits::allow(transport::AttributeMask named,
                          const transport::QueuePairAttributes& attributes) const {
-  using enum transport::QueuePairState;
-  if (to == ready_to_receive) return attributes.max_dest_rd_atomic <= responder_depth;
-  if (to == ready_to_send) return attributes.max_rd_atomic <= initiator_depth;
-  return true;
+  namespace attribute = transport::attribute;
+  const bool serves = (named & attribute::max_dest_rd_atomic) != 0;
+  const bool asks = (named & attribute::max_rd_atomic) != 0;
+  return (!serves || attributes.max_dest_rd_atomic <= responder_depth) &&
+         (!asks || attributes.max_rd_atomic <= initiator_depth);
 }
 
 std::span<const DeviceLimitName> device_limit_names() {

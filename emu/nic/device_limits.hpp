@@ -46,9 +46,10 @@ struct DeviceLimits {
 
   bool allow(const transport::QueuePairCapacity& capacity) const;
   bool allow(const transport::SharedReceiveQueueCapacity& capacity) const;
-  // Whether a queue pair may come to this state with the attributes that are settled then; the rest
-  // of their rules are the transport's.
-  bool allow(transport::QueuePairState to, const transport::QueuePairAttributes& attributes) const;
+  // Whether a queue pair may take the attributes named; the rest of their rules are the
+  // transport's.
+  bool allow(transport::AttributeMask named,
+             const transport::QueuePairAttributes& attributes) const;
 
   friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
 };

@@ -10,6 +10,7 @@
 #include "nic/queue_pair_table.hpp"
 #include "nic/random_source.hpp"
 #include "nic/shared_receive_queue_table.hpp"
+#include "transport/queue_pair_transition.hpp"
 
 namespace softrnic::nic {
 namespace {
@@ -105,9 +106,29 @@ class OverrunWatch final : public transport::EventSink {
 };
 
 ResourceError resource_error(transport::ModifyError error) {
-  return error == transport::ModifyError::illegal_transition ? ResourceError::illegal_transition
-                                                             : ResourceError::bad_attribute;
+  switch (error) {
+    case transport::ModifyError::illegal_transition:
+    case transport::ModifyError::wrong_state:
+    case transport::ModifyError::still_draining:
+      return ResourceError::illegal_transition;
+    default:
+      return ResourceError::bad_attribute;
+  }
 }
+
+// A change that a user asks for; without a mask, of all that the transition takes.
+struct Change {
+  QueuePairState to;
+  const transport::QueuePairAttributes& attributes;
+  std::optional<transport::AttributeMask> named;
+  const AddressAttributes* address;
+
+  bool has_address(const transport::QueuePairTransition& legal) const {
+    if ((legal.takes() & transport::attribute::address) == 0) return false;
+    if (named) return (*named & transport::attribute::address) != 0;
+    return address != nullptr || (legal.required & transport::attribute::address) != 0;
+  }
+};
 
 }  // namespace
 
@@ -121,10 +142,10 @@ struct Nic::Impl {
   std::optional<ResourceError> check(const QueuePairInit& init) const;
   // Moves to ERR whoever completes in a queue that has overrun (10.10.3).
   void fail_overrun();
-  // The path a connected queue pair gets with its transition to RTR.
-  wire::Expected<Path, ResourceError> path_for(const QueuePairEntry& entry,
-                                               const transport::QueuePairAttributes& attributes,
-                                               const AddressAttributes* address);
+  std::optional<ResourceError> modify(std::uint32_t qpn, const Change& change);
+  // The path a connected queue pair gets with its transition to RTR, or another in SQD.
+  wire::Expected<Path, ResourceError> path_for(const QueuePairEntry& entry, const Change& change,
+                                               std::uint32_t destination_qpn);
 
   std::unique_ptr<link::Link> link;
   DeviceLimits limits;
@@ -224,13 +245,54 @@ void Nic::Impl::fail_overrun() {
   });
 }
 
-wire::Expected<Path, ResourceError> Nic::Impl::path_for(
-    const QueuePairEntry& entry, const transport::QueuePairAttributes& attributes,
-    const AddressAttributes* address) {
+std::optional<ResourceError> Nic::Impl::modify(std::uint32_t qpn, const Change& change) {
+  QueuePairEntry* entry = queue_pairs.find(qpn);
+  if (entry == nullptr) return ResourceError::no_such_queue_pair;
+  transport::QueuePair& queue_pair = entry->queue_pair;
+  const QueuePairState from = queue_pair.state();
+  const auto legal = transport::transition(queue_pair.type(), from, change.to);
+  if (!legal) return ResourceError::illegal_transition;
+
+  transport::QueuePairAttributes wanted = change.attributes;
+  // A datagram's limit is the link's, not the user's (IBTA vol. 1, 9.8.3.1).
+  if (entry->is_datagram() && active_mtu != 0) wanted.path_mtu = active_mtu;
+  if (change.to == QueuePairState::ready_to_receive && wanted.path_mtu > active_mtu) {
+    return ResourceError::mtu_too_large;
+  }
+  if (!limits.allow(change.named.value_or(legal->takes()), wanted)) {
+    return ResourceError::bad_attribute;
+  }
+  std::optional<Path> path;
+  if (change.has_address(*legal)) {
+    auto made = path_for(*entry, change, wanted.destination_qpn);
+    if (!made) return made.error();
+    path = *made;
+  }
+  const auto error = change.named ? queue_pair.modify(change.to, wanted, *change.named)
+                                  : queue_pair.modify(change.to, wanted);
+  if (error) return resource_error(*error);
+  if (change.to == QueuePairState::reset) entry->address.reset();
+  if (path) {
+    entry->address = *change.address;
+    entry->path = *path;
+    entry->path.refresh(engine.last_turn(), neighbors);
+    scheduler.release(*entry);  // who waited for the old neighbour need not
+  }
+  scheduler.touch(*entry);
+  return std::nullopt;
+}
+
+wire::Expected<Path, ResourceError> Nic::Impl::path_for(const QueuePairEntry& entry,
+                                                        const Change& change,
+                                                        std::uint32_t destination_qpn) {
+  const AddressAttributes* const address = change.address;
   if (address == nullptr) return wire::Unexpected{ResourceError::bad_attribute};
   if (address->destination.is_multicast()) return wire::Unexpected{ResourceError::bad_destination};
-  const std::uint32_t label =
-      wire::flow_label_of_qpns(entry.queue_pair.qpn(), attributes.destination_qpn);
+  // The destination's number is settled at RTR.
+  const bool to_rtr = change.to == QueuePairState::ready_to_receive;
+  const std::uint32_t label = wire::flow_label_of_qpns(
+      entry.queue_pair.qpn(),
+      to_rtr ? destination_qpn : entry.queue_pair.attributes().destination_qpn);
   return Path::to(*address, identity, label);
 }
 
@@ -431,30 +493,27 @@ std::size_t Nic::queue_pairs() const {
 std::optional<ResourceError> Nic::modify(std::uint32_t qpn, QueuePairState to,
                                          const transport::QueuePairAttributes& attributes,
                                          const AddressAttributes* address) {
-  QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
-  if (entry == nullptr) return ResourceError::no_such_queue_pair;
-  transport::QueuePairAttributes wanted = attributes;
-  // A datagram's limit is the link's, not the user's (IBTA vol. 1, 9.8.3.1).
-  if (entry->is_datagram() && impl_->active_mtu != 0) wanted.path_mtu = impl_->active_mtu;
-  const bool to_rtr =
-      to == QueuePairState::ready_to_receive && entry->queue_pair.state() == QueuePairState::init;
-  if (to_rtr && wanted.path_mtu > impl_->active_mtu) return ResourceError::mtu_too_large;
+  return impl_->modify(qpn, {to, attributes, std::nullopt, address});
+}
 
-  if (!impl_->limits.allow(to, wanted)) return ResourceError::bad_attribute;
+std::optional<ResourceError> Nic::modify(std::uint32_t qpn, QueuePairState to,
+                                         const transport::QueuePairAttributes& attributes,
+                                         transport::AttributeMask named,
+                                         const AddressAttributes* address) {
+  return impl_->modify(qpn, {to, attributes, named, address});
+}
 
-  Path path;
-  if (to_rtr && !entry->is_datagram()) {
-    auto made = impl_->path_for(*entry, wanted, address);
-    if (!made) return made.error();
-    path = *made;
-  }
-  if (const auto error = entry->queue_pair.modify(to, wanted)) return resource_error(*error);
-  if (to_rtr && !entry->is_datagram()) {
-    entry->path = path;
-    entry->path.refresh(impl_->engine.last_turn(), impl_->neighbors);
-  }
-  impl_->scheduler.touch(*entry);
-  return std::nullopt;
+std::optional<QueuePairStatus> Nic::query_queue_pair(std::uint32_t qpn) const {
+  const QueuePairEntry* entry = impl_->queue_pairs.find(qpn);
+  if (entry == nullptr) return std::nullopt;
+  const transport::QueuePair& queue_pair = entry->queue_pair;
+  return QueuePairStatus{.state = queue_pair.state(),
+                         .draining = queue_pair.draining(),
+                         .attributes = queue_pair.attributes(),
+                         .address = entry->address,
+                         .type = queue_pair.type(),
+                         .domain = queue_pair.domain(),
+                         .capacity = queue_pair.capacity()};
 }
 
 std::optional<transport::PostError> Nic::post_send(std::uint32_t qpn,

@@ -75,6 +75,17 @@ struct SharedReceiveQueueInit {
   CompletionQueue* completions = nullptr;
 };
 
+// What a queue pair is and was last told (IBTA vol. 1, 11.2.5.4).
+struct QueuePairStatus {
+  transport::QueuePairState state{};
+  bool draining = false;  // SQD: not everything that was begun has completed
+  transport::QueuePairAttributes attributes;
+  std::optional<AddressAttributes> address;  // connected services, from RTR on
+  transport::QueuePairType type{};
+  transport::ProtectionDomain domain{};
+  transport::QueuePairCapacity capacity;
+};
+
 class Nic {
  public:
   Nic(const NicConfig& config, std::unique_ptr<link::Link> link);
@@ -131,11 +142,18 @@ class Nic {
   transport::QueuePair* find_queue_pair_connected_to(const wire::Gid& host, std::uint32_t qpn);
   std::size_t queue_pairs() const;
 
-  // Changes state and attributes. `address` is needed for a connected service's INIT -> RTR, and
-  // its neighbour is resolved from then on. UD queue pairs get the link's path MTU.
+  // Changes the state and all attributes that the transition takes. `address` is needed for a
+  // connected service's INIT -> RTR, and its neighbour is resolved from then on; a change in SQD
+  // takes another. UD queue pairs get the link's path MTU.
   std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
                                       const transport::QueuePairAttributes& attributes,
                                       const AddressAttributes* address = nullptr);
+  // Changes the state and the attributes named, `address` among them where it is.
+  std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
+                                      const transport::QueuePairAttributes& attributes,
+                                      transport::AttributeMask named,
+                                      const AddressAttributes* address = nullptr);
+  std::optional<QueuePairStatus> query_queue_pair(std::uint32_t qpn) const;
 
   // Posting goes through the NIC, which then knows that there is something to send.
   std::optional<transport::PostError> post_send(std::uint32_t qpn,

@@ -56,10 +56,15 @@ void QueuePairScheduler::release_held(const NeighborTable& neighbors) {
   held_.for_each([&](QueuePairEntry& entry) {
     const auto found = neighbors.find(entry.held_for);
     if (found && found->state == NeighborTable::State::resolving) return;
-    List::remove(entry);
-    entry.place = Place::idle;
-    touch(entry);
+    release(entry);
   });
+}
+
+void QueuePairScheduler::release(QueuePairEntry& entry) {
+  if (entry.place != Place::held) return;
+  List::remove(entry);
+  entry.place = Place::idle;
+  touch(entry);
 }
 
 std::size_t QueuePairScheduler::expire(wire::Instant now, std::size_t most) {

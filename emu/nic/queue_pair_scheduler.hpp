@@ -25,6 +25,8 @@ class QueuePairScheduler {
   void put_back(QueuePairEntry& entry);
   // Not polled again until the neighbour has answered or failed.
   void hold(QueuePairEntry& entry, const wire::Gid& neighbor);
+  // Not held any longer, if it was.
+  void release(QueuePairEntry& entry);
   // Lines up again whoever was held for a neighbour that is no longer being resolved.
   void release_held(const NeighborTable& neighbors);
 

@@ -38,7 +38,8 @@ struct QueuePairEntry : ListNode, Timed {
   }
 
   transport::QueuePair queue_pair;
-  Path path;  // connected services, from RTR on
+  Path path;                                 // connected services, from RTR on
+  std::optional<AddressAttributes> address;  // which it was made of
   QueuePairResources resources;
 
   // Which of the scheduler's lists it is in.

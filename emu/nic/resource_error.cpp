@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "nic/resource_error.hpp"
 
+#include <cerrno>
+
 namespace softrnic::nic {
+
+int error_number(ResourceError error) {
+  switch (error) {
+    case ResourceError::table_full:
+      return ENOMEM;
+    case ResourceError::busy:
+      return EBUSY;
+    default:
+      return EINVAL;
+  }
+}
 
 std::string_view to_string(ResourceError error) {
   switch (error) {

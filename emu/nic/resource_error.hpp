@@ -27,6 +27,9 @@ enum class ResourceError : std::uint8_t {
   not_attached,
 };
 
+// What a verbs user gets: EINVAL, but ENOMEM for a full table and EBUSY for what is in use.
+int error_number(ResourceError error);
+
 // One clause, without a full stop.
 std::string_view to_string(ResourceError error);
 

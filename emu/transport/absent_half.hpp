@@ -16,6 +16,9 @@ class AbsentRequester final : public Requester {
   void start() override {}
   void reset() override {}
   void flush() override {}
+  void drain() override {}
+  void resume() override {}
+  bool drained() const override { return true; }
   std::optional<PostError> post(const SendRequest&) override { return PostError::bad_operation; }
   std::uint32_t depth() const override { return 0; }
   void on_response(wire::Instant, const InboundPacket&) override {
@@ -26,6 +29,7 @@ class AbsentRequester final : public Requester {
   wire::Instant next_deadline() const override { return wire::kNever; }
   void on_deadline(wire::Instant) override {}
   bool failed() const override { return false; }
+  bool lost_completion() const override { return false; }
 
  private:
   const QueuePairContext& context_;

@@ -28,6 +28,8 @@ class GrowingRing {
     if (capacity_ > bound_) release();
   }
   void clear() { head_ = size_ = 0; }
+  // Holds at most `bound` from now on; what is in it stays, though it be more.
+  void rebound(std::uint32_t bound) { bound_ = bound; }
 
   bool empty() const { return size_ == 0; }
   std::uint32_t size() const { return size_; }
@@ -38,7 +40,7 @@ class GrowingRing {
   const T& operator[](std::uint32_t index) const { return items_[slot(index)]; }
 
   // Whether push() will find room: false at the bound, or when there is no memory.
-  bool make_room() { return size_ < capacity_ || (size_ < bound_ && grow()); }
+  bool make_room() { return size_ < bound_ && (size_ < capacity_ || grow()); }
   // False, and nothing has changed, when there is no room.
   bool push(const T& item) {
     if (!make_room()) return false;

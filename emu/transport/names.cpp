@@ -116,6 +116,24 @@ std::string_view to_string(QueuePairType type) {
   return "unknown type";
 }
 
+std::string_view to_string(ModifyError error) {
+  switch (error) {
+    case ModifyError::illegal_transition:
+      return "the queue pair's state does not allow this transition";
+    case ModifyError::bad_attribute:
+      return "an attribute is out of its range";
+    case ModifyError::missing_attribute:
+      return "the transition requires an attribute that is not named";
+    case ModifyError::refused_attribute:
+      return "the transition does not take an attribute that is named";
+    case ModifyError::wrong_state:
+      return "the queue pair is not in the state named as its present one";
+    case ModifyError::still_draining:
+      return "the send queue is still draining";
+  }
+  return "unknown error";
+}
+
 std::string_view to_string(QueuePairState state) {
   switch (state) {
     case QueuePairState::reset:

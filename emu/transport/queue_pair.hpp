@@ -62,13 +62,23 @@ class QueuePair {
   QueuePairType type() const { return context_.type; }
   wire::Service service() const { return context_.service(); }
   ProtectionDomain domain() const { return context_.domain; }
+  const QueuePairCapacity& capacity() const { return context_.capacity; }
   QueuePairState state() const { return state_; }
   const QueuePairAttributes& attributes() const { return attributes_; }
 
-  // Moves RESET -> INIT -> RTR -> RTS, or any state to RESET or ERR. `attributes` is the complete
-  // set; those a transition does not concern keep their former value. Entering ERR flushes both
-  // queues; entering RESET empties them without completions.
+  // Changes the state, and of the attributes those that are named, as the standard's table allows
+  // (queue_pair_transition.hpp); altogether or not at all. Entering ERR flushes both queues;
+  // entering RESET empties them without completions and forgets all attributes.
+  //
+  // A datagram's path MTU is the link's and no attribute of its own: a UD queue pair takes it from
+  // `attributes` as it enters RTR, unnamed.
+  std::optional<ModifyError> modify(QueuePairState to, const QueuePairAttributes& attributes,
+                                    AttributeMask named);
+  // The same, naming all that the transition takes; every attribute must be in its range.
   std::optional<ModifyError> modify(QueuePairState to, const QueuePairAttributes& attributes);
+
+  // In SQD: something that was begun has not completed yet.
+  bool draining() const { return draining_; }
 
   std::optional<PostError> post_send(const SendRequest& request);
   std::optional<PostError> post_receive(const ReceiveRequest& request);
@@ -95,11 +105,20 @@ class QueuePair {
   void prime_msn(std::uint32_t msn);
 
  private:
-  // Flushes both queues when either half has failed.
-  void enter_error_if_failed();
+  std::optional<ModifyError> check(QueuePairState to, const QueuePairAttributes& attributes,
+                                   AttributeMask named) const;
+  void enter(QueuePairState to);
+  // Draws the consequences of what the halves did: SQE or ERR when one has failed, the end of
+  // draining.
+  void settle();
+  void fail();
+  void note_arrival();
+  void note_last_receive();
 
   QueuePairContext context_;
   QueuePairState state_ = QueuePairState::reset;
+  bool draining_ = false;
+  bool established_ = false;  // a packet has arrived since RTR was entered
   QueuePairAttributes attributes_;
   std::unique_ptr<Requester> requester_;
   std::unique_ptr<Responder> responder_;

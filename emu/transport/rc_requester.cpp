@@ -36,7 +36,7 @@ void RcRequester::reset() {
   packets_in_flight_ = responses_due_ = since_ack_request_ = 0;
   window_ = kMaxUnackedPackets;
   timeouts_in_row_ = 0;
-  catching_up_ = implied_nak_taken_ = failed_ = false;
+  catching_up_ = implied_nak_taken_ = draining_ = failed_ = lost_completion_ = false;
   unacked_psn_ = sent_end_ = next_psn_;
   receives_done_ = receives_asked_ = 0;
   limited_ = false;
@@ -49,6 +49,29 @@ void RcRequester::reset() {
 void RcRequester::flush() {
   flush_sends(context_, queue_);
   reset();
+}
+
+void RcRequester::drain() {
+  draining_ = true;
+  ask_again();
+}
+
+void RcRequester::ask_again() {
+  const bool at_rest = cursor_ == begun_ && cursor_packet_ == 0;
+  if (!at_rest || begun_ == 0 || since_ack_request_ == 0) return;
+  const SendEntry& last = queue_[begun_ - 1];
+  if (last.wants_response() || last.is_local()) return;  // answered, or completed, by themselves
+  --cursor_;
+  cursor_packet_ = last.packets - 1;
+  if (packets_in_flight_ > 0) --packets_in_flight_;
+  if (last.consumes_receive()) --receives_asked_;
+  if (scoreboard_.enabled()) scoreboard_.lose(cursor_psn());
+}
+
+void RcRequester::resume() {
+  draining_ = false;
+  retries_left_ = attributes_.retry_count;
+  rnr_retries_left_ = attributes_.rnr_retry;
 }
 
 std::optional<PostError> RcRequester::post(const SendRequest& request) {
@@ -81,7 +104,7 @@ bool RcRequester::wants_transmit(Instant) const {
 }
 
 bool RcRequester::may_send() const {
-  if (at_queue_end()) return false;
+  if (at_queue_end() || (draining_ && cursor_ == begun_)) return false;
   const SendEntry& entry = queue_[cursor_];
   // Begun and in the middle of its packets, or to be looked at for the first time.
   if (cursor_ < begun_ && entry.failure != CompletionStatus::success) return false;
@@ -327,7 +350,7 @@ bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const 
 
 // Whether the entry behind the cursor's cannot be sent at once, so that no later packet would ask.
 bool RcRequester::next_cannot_follow() const {
-  if (cursor_ + 1 >= queue_.size()) return true;
+  if (cursor_ + 1 >= (draining_ ? begun_ : queue_.size())) return true;
   const SendEntry& next = queue_[cursor_ + 1];
   if (next.failure != CompletionStatus::success || next.is_local()) return true;
   if (next.request.fence && responses_due_ > 0) return true;
@@ -468,7 +491,8 @@ void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length)
     cursor_packet_ = 0;
   }
   const bool delivered = complete_send(context_, request, status, byte_length);
-  failed_ = failed_ || !delivered || status != CompletionStatus::success;
+  lost_completion_ = lost_completion_ || !delivered;
+  failed_ = failed_ || lost_completion_ || status != CompletionStatus::success;
   if (!failed_) return;
   ack_deadline_ = rnr_deadline_ = wire::kNever;
   loss_probe_.disarm();

@@ -23,6 +23,9 @@ class RcRequester final : public Requester {
   void start() override;
   void reset() override;
   void flush() override;
+  void drain() override;
+  void resume() override;
+  bool drained() const override { return begun_ == 0; }
   std::optional<PostError> post(const SendRequest& request) override;
   std::uint32_t depth() const override { return queue_.size(); }
   void on_response(wire::Instant now, const InboundPacket& packet) override;
@@ -31,6 +34,7 @@ class RcRequester final : public Requester {
   wire::Instant next_deadline() const override;
   void on_deadline(wire::Instant now) override;
   bool failed() const override { return failed_; }
+  bool lost_completion() const override { return lost_completion_; }
 
  private:
   // --- sending ---
@@ -38,6 +42,8 @@ class RcRequester final : public Requester {
   // Whether the request under the cursor may be sent now: window, depth, fence.
   bool may_send() const;
   bool may_begin(const SendEntry& entry) const;
+  // Sends the last packet once more, to ask for the acknowledgement that the next would have.
+  void ask_again();
   // Gives the entry under the cursor its PSNs and checks what can be checked beforehand.
   void begin();
   wire::Psn cursor_psn() const;
@@ -140,7 +146,9 @@ class RcRequester final : public Requester {
   std::uint8_t rnr_retries_left_ = 0;
   wire::Instant ack_deadline_ = wire::kNever;
   wire::Instant rnr_deadline_ = wire::kNever;
+  bool draining_ = false;
   bool failed_ = false;
+  bool lost_completion_ = false;
 };
 
 }  // namespace softrnic::transport

@@ -21,6 +21,21 @@ namespace {
 // Size of the ring of answers, for each READ or atomic that may be outstanding: its first answer, a
 // replay, and acknowledgements between them.
 constexpr std::uint32_t kAnswersPerResource = 6;
+constexpr std::uint32_t answers_for(std::uint32_t resources) {
+  return resources * kAnswersPerResource + 8;
+}
+
+// What the user hears of a request refused before it had taken a receive (11.6.3.2).
+AsyncEvent event_of(NakCode code) {
+  switch (code) {
+    case NakCode::invalid_request:
+      return AsyncEvent::queue_pair_request_error;
+    case NakCode::remote_access_error:
+      return AsyncEvent::queue_pair_access_error;
+    default:
+      return AsyncEvent::queue_pair_fatal;
+  }
+}
 
 }  // namespace
 
@@ -30,11 +45,19 @@ RcResponder::RcResponder(const QueuePairContext& context, const QueuePairAttribu
 void RcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
   msn_ = 0;
-  const std::uint32_t depth = std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
-  resources_.start(depth);
-  answers_.start(depth * kAnswersPerResource + 8);
-  if (attributes_.selective_repeat && context_.xrc_domain == nullptr)
-    early_.enable(attributes_.path_mtu);
+  resources_.start(depth_of_resources());
+  answers_.start(answers_for(depth_of_resources()));
+  if (attributes_.selective_repeat) early_.enable(attributes_.path_mtu);
+}
+
+void RcResponder::adapt() {
+  while (resources_.size() > depth_of_resources()) resources_.pop();
+  resources_.rebound(depth_of_resources());
+  answers_.rebound(answers_for(depth_of_resources()));
+}
+
+std::uint32_t RcResponder::depth_of_resources() const {
+  return std::max<std::uint32_t>(attributes_.max_dest_rd_atomic, 1);
 }
 
 void RcResponder::reset() {
@@ -214,13 +237,13 @@ void RcResponder::execute_send(const InboundPacket& packet) {
     // Longer than the receive posted for it (9.7.4.1.6).
     ++context_.counters.resp_local_length_error;
     fail_receive(context_, receives_, CompletionStatus::local_length_error);
-    return answer_fatal(NakCode::invalid_request);
+    return answer_fatal(NakCode::invalid_request, Told::by_completion);
   }
   const MemoryFault fault =
       context_.memory.scatter(receives_.domain(), receive.sges, message_.offset(), packet.payload);
   if (fault != MemoryFault::none) {
     fail_receive(context_, receives_, CompletionStatus::local_protection_error);
-    return answer_fatal(NakCode::remote_operational_error);
+    return answer_fatal(NakCode::remote_operational_error, Told::by_completion);
   }
   message_.advance(packet.payload.size());
   if (packet.opcode.has(wire::kIeth) && !invalidates(packet.headers.ieth)) return;
@@ -239,7 +262,7 @@ bool RcResponder::invalidates(const wire::Ieth& ieth) {
   const MemoryFault fault = context_.memory.invalidate_remote(accessor(), ieth.remote_key);
   if (fault == MemoryFault::none) return true;
   fail_receive(context_, receives_, CompletionStatus::local_access_error);
-  answer_fatal(NakCode::remote_access_error);
+  answer_fatal(NakCode::remote_access_error, Told::by_completion);
   return false;
 }
 
@@ -520,7 +543,8 @@ void RcResponder::answer_rnr() {
                .msn = msn_});
 }
 
-void RcResponder::answer_fatal(NakCode code) {
+void RcResponder::answer_fatal(NakCode code, Told told) {
+  if (told == Told::by_event) context_.events.raise(event_of(code), context_.qpn);
   switch (code) {
     case NakCode::remote_access_error:
       ++context_.counters.resp_remote_access_errors;
@@ -685,6 +709,7 @@ void RcResponder::fill_read_response(Answer& answer, OutboundPacket& out) {
                                     answer.address + offset, out.payload_room.slice(0, size));
     if (fault != MemoryFault::none) {
       // The region went away under the READ.
+      context_.events.raise(AsyncEvent::queue_pair_access_error, context_.qpn);
       ++context_.counters.resp_remote_access_errors;
       out.headers.bth.opcode = wire::Opcode::rc_acknowledge;
       out.headers.aeth.syndrome = Syndrome::nak(NakCode::remote_access_error);

@@ -20,6 +20,7 @@ class RcResponder final : public Responder {
   RcResponder(const QueuePairContext& context, const QueuePairAttributes& attributes);
 
   void start() override;
+  void adapt() override;
   void reset() override;
   void flush(bool keep_answers) override;
   std::optional<PostError> post(const ReceiveRequest& request) override;
@@ -108,8 +109,12 @@ class RcResponder final : public Responder {
   // --- answers ---
   void answer_acknowledge();
   void answer_rnr();
+  // How many READs and atomics it serves, and keeps, at once.
+  std::uint32_t depth_of_resources() const;
+  // How our own user hears of it.
+  enum class Told : std::uint8_t { by_event, by_completion };
   // A NAK that ends the connection (9.9.3, class C and E faults).
-  void answer_fatal(wire::NakCode code);
+  void answer_fatal(wire::NakCode code, Told told = Told::by_event);
   // The empty READ response that ATOMIC WRITE and FLUSH get.
   void answer_placement(Answer::Kind kind, wire::Psn psn, bool replay);
   void answer_read(wire::Psn psn, const wire::Reth& reth, ProtectionDomain domain, bool replay);

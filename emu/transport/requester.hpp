@@ -23,6 +23,12 @@ class Requester {
   // Completes all that is queued with "work request flushed", oldest first.
   virtual void flush() = 0;
 
+  // RTS -> SQD: what has begun is finished, and nothing more is begun until resume().
+  virtual void drain() = 0;
+  virtual void resume() = 0;
+  // Nothing that has begun is unfinished.
+  virtual bool drained() const = 0;
+
   virtual std::optional<PostError> post(const SendRequest& request) = 0;
   virtual std::uint32_t depth() const = 0;
 
@@ -32,8 +38,10 @@ class Requester {
   virtual wire::Instant next_deadline() const = 0;
   virtual void on_deadline(wire::Instant now) = 0;
 
-  // A request ended in error (its completion is delivered): the queue pair must enter ERR.
+  // A request ended in error: the queue pair must enter ERR or SQE.
   virtual bool failed() const = 0;
+  // Its completion, in error or not, found no room: nothing but ERR is left.
+  virtual bool lost_completion() const = 0;
 };
 
 }  // namespace softrnic::transport

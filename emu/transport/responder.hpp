@@ -18,6 +18,8 @@ class Responder {
 
   // INIT -> RTR: begins at the attributes' receive PSN.
   virtual void start() = 0;
+  // Attributes have changed in SQD.
+  virtual void adapt() {}
   // Empties the queue without completions and forgets unsent answers.
   virtual void reset() = 0;
   // Completes all that is queued with "work request flushed", oldest first. `keep_answers`: a

@@ -18,7 +18,7 @@ UnreliableRequester::UnreliableRequester(const QueuePairContext& context,
 void UnreliableRequester::reset() {
   queue_.clear();
   next_packet_ = 0;
-  failed_ = false;
+  draining_ = failed_ = lost_completion_ = false;
 }
 
 void UnreliableRequester::flush() {
@@ -109,8 +109,8 @@ void UnreliableRequester::retire_head(CompletionStatus status) {
   const SendRequest& request = queue_[0].request;  // stays in its slot until another is posted
   queue_.pop();
   next_packet_ = 0;
-  const bool delivered = complete_send(context_, request, status, 0);
-  failed_ = !delivered || status != CompletionStatus::success;
+  lost_completion_ = !complete_send(context_, request, status, 0);
+  failed_ = lost_completion_ || status != CompletionStatus::success;
 }
 
 }  // namespace softrnic::transport

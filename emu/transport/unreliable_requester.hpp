@@ -17,16 +17,22 @@ class UnreliableRequester final : public Requester {
   void start() override { next_psn_ = attributes_.send_psn; }
   void reset() override;
   void flush() override;
+  void drain() override { draining_ = true; }
+  void resume() override { draining_ = false; }
+  bool drained() const override { return next_packet_ == 0; }
   std::optional<PostError> post(const SendRequest& request) override;
   std::uint32_t depth() const override { return queue_.size(); }
   void on_response(wire::Instant, const InboundPacket&) override {
     ++context_.counters.unexpected_response;
   }
-  bool wants_transmit(wire::Instant) const override { return !failed_ && !queue_.empty(); }
+  bool wants_transmit(wire::Instant) const override {
+    return !failed_ && !queue_.empty() && !(draining_ && drained());
+  }
   bool poll_transmit(wire::Instant now, OutboundPacket& out) override;
   wire::Instant next_deadline() const override { return wire::kNever; }
   void on_deadline(wire::Instant) override {}
   bool failed() const override { return failed_; }
+  bool lost_completion() const override { return lost_completion_; }
 
  private:
   bool is_datagram() const { return context_.type == QueuePairType::ud; }
@@ -38,7 +44,9 @@ class UnreliableRequester final : public Requester {
   SendQueue queue_;
   std::uint32_t next_packet_ = 0;  // of the head
   wire::Psn next_psn_;
+  bool draining_ = false;
   bool failed_ = false;
+  bool lost_completion_ = false;
 };
 
 }  // namespace softrnic::transport

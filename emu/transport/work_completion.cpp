@@ -2,6 +2,16 @@
 #include "transport/work_completion.hpp"
 
 namespace softrnic::transport {
+namespace {
+
+// What is lost for want of room no completion can tell (11.6.3.2).
+bool deliver(const QueuePairContext& context, CompletionSink& sink, const Completion& completion) {
+  const bool delivered = sink.complete(completion);
+  if (!delivered) context.events.raise(AsyncEvent::queue_pair_fatal, context.qpn);
+  return delivered;
+}
+
+}  // namespace
 
 bool complete_send(const QueuePairContext& context, const SendRequest& request,
                    CompletionStatus status, std::uint32_t byte_length) {
@@ -12,11 +22,12 @@ bool complete_send(const QueuePairContext& context, const SendRequest& request,
   } else if (failed) {
     ++context.counters.req_cqe_error;
   }
-  return context.send_completions.complete({.id = request.id,
-                                            .status = status,
-                                            .operation = completion_operation(request.operation),
-                                            .qpn = context.qpn,
-                                            .byte_length = byte_length});
+  return deliver(context, context.send_completions,
+                 {.id = request.id,
+                  .status = status,
+                  .operation = completion_operation(request.operation),
+                  .qpn = context.qpn,
+                  .byte_length = byte_length});
 }
 
 void flush_sends(const QueuePairContext& context, SendQueue& queue) {
@@ -35,18 +46,18 @@ bool complete_receive(const QueuePairContext& context, ReceiveQueue& queue,
   ++context.counters.rdma_recvs;
   const std::uint64_t id = queue.front().id;
   queue.pop();
-  return queue.completions().complete(
-      {.id = id,
-       .operation = operation,
-       .qpn = context.qpn,
-       .byte_length = static_cast<std::uint32_t>(byte_length),
-       .has_immediate = immediate,
-       .immediate = immediate ? packet.headers.immdt.data : 0,
-       .has_invalidate = invalidate,
-       .invalidated_key = invalidate ? packet.headers.ieth.remote_key : 0,
-       .has_grh = datagram,
-       .source_qpn = packet.headers.deth.source_qpn,
-       .solicited = packet.headers.bth.solicited});
+  return deliver(context, queue.completions(),
+                 {.id = id,
+                  .operation = operation,
+                  .qpn = context.qpn,
+                  .byte_length = static_cast<std::uint32_t>(byte_length),
+                  .has_immediate = immediate,
+                  .immediate = immediate ? packet.headers.immdt.data : 0,
+                  .has_invalidate = invalidate,
+                  .invalidated_key = invalidate ? packet.headers.ieth.remote_key : 0,
+                  .has_grh = datagram,
+                  .source_qpn = packet.headers.deth.source_qpn,
+                  .solicited = packet.headers.bth.solicited});
 }
 
 void fail_receive(const QueuePairContext& context, ReceiveQueue& queue, CompletionStatus status) {
@@ -57,16 +68,13 @@ void fail_receive(const QueuePairContext& context, ReceiveQueue& queue, Completi
   }
   const std::uint64_t id = queue.front().id;
   queue.pop();
-  queue.completions().complete(
+  deliver(
+      context, queue.completions(),
       {.id = id, .status = status, .operation = CompletionOperation::receive, .qpn = context.qpn});
 }
 
 void flush_receives(const QueuePairContext& context, ReceiveQueue& queue) {
   while (!queue.empty()) fail_receive(context, queue, CompletionStatus::work_request_flushed);
-  // It takes no more from there: whoever waits for that may destroy it (11.6.3.1).
-  if (context.shared_receive_queue != nullptr) {
-    context.events.raise(AsyncEvent::last_request_reached, context.qpn);
-  }
 }
 
 }  // namespace softrnic::transport

@@ -122,6 +122,7 @@ Subject::Subject(const Setup& setup)
            .send_completions = sends_,
            .receive_completions = receives_,
            .counters = counters_,
+           .events = events_,
            .shared_receive_queue = setup.shared_receive_queue,
            .xrc_domain = setup.xrc_domain}) {
   keys_ = add_region(kDomain, transport::kLocalWrite | transport::kRemoteWrite |
@@ -244,6 +245,15 @@ std::vector<transport::Completion> Subject::sent() {
 }
 std::vector<transport::Completion> Subject::received() {
   return drain(receives_);
+}
+
+std::vector<std::string> Subject::events() {
+  std::vector<std::string> words;
+  while (const auto event = events_.poll()) {
+    CHECK(event->number == kSubjectQpn);
+    words.emplace_back(transport::to_string(event->event));
+  }
+  return words;
 }
 
 std::string describe(const Packet& packet) {

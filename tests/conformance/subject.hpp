@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nic/completion_queue.hpp"
+#include "nic/event_queue.hpp"
 #include "nic/memory_region_table.hpp"
 #include "transport/queue_pair.hpp"
 
@@ -129,6 +130,8 @@ class Subject {
   void post_receive(std::uint64_t id, std::uint64_t offset, std::uint32_t length);
   std::vector<transport::Completion> sent();
   std::vector<transport::Completion> received();
+  // Asynchronous events about the queue pair, by ibv's words: "send queue drained".
+  std::vector<std::string> events();
 
  private:
   Bytes bytes_;
@@ -136,6 +139,7 @@ class Subject {
   nic::MemoryKeys keys_;
   nic::CompletionQueue sends_;
   nic::CompletionQueue receives_;
+  nic::EventQueue events_;
   transport::Counters counters_;
   transport::QueuePair qp_;
 };

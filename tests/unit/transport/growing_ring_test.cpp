@@ -52,3 +52,27 @@ TEST_CASE("growing ring: a new start may lower or raise the bound", "[growing_ri
     CHECK(ring[bound - 1] == static_cast<int>(bound) - 1);
   }
 }
+
+TEST_CASE("growing ring: the bound may move while it is in use", "[growing_ring]") {
+  GrowingRing<int> ring;
+  ring.start(3);
+  for (int i = 0; i < 3; ++i) REQUIRE(ring.push(i));
+  CHECK_FALSE(ring.push(3));
+  ring.rebound(5);
+  CHECK(ring.push(3));
+  CHECK(ring.push(4));
+  CHECK_FALSE(ring.push(5));
+  ring.rebound(2);
+  CHECK(ring.size() == 5);  // what is in it stays
+  for (int i = 0; i < 3; ++i) {
+    CHECK(ring[0] == i);
+    CHECK_FALSE(ring.push(9));
+    ring.pop();
+  }
+  CHECK_FALSE(ring.push(9));
+  ring.pop();
+  CHECK(ring.push(9));
+  CHECK_FALSE(ring.push(10));
+  CHECK(ring[0] == 4);
+  CHECK(ring[1] == 9);
+}
