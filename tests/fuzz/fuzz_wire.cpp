@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two NICs talk over RC, UC and UD, and the fuzzer owns the wire between them.
+// Two NICs talk over RC, with and without selective repeat, UC and UD, and the fuzzer owns the wire
+// between them.
 //
 // The input is a list of steps of eight bytes: post a request, post a receive, let time pass, or do
 // something to the next frame on its way: pass it, lose it, repeat it, hold it back, flip a bit,
@@ -61,7 +62,9 @@ struct Step {
 
   std::size_t side() const { return a & 1; }
   // RC is where the most is to find.
-  std::size_t queue_pair() const { return std::array<std::size_t, 4>{0, 0, 1, 2}[a >> 1 & 3]; }
+  std::size_t queue_pair() const {
+    return std::array<std::size_t, 8>{0, 0, 0, 1, 2, 3, 3, 3}[a >> 1 & 7];
+  }
 
   Kind kind;
   std::uint8_t a, b, c;

@@ -33,7 +33,8 @@ class Talker {
   static constexpr std::size_t kGrhSize = 40;
   static constexpr std::uint32_t kQueueKey = 0x11111111;
   static constexpr std::uint64_t kBase = 0x10000;
-  static constexpr std::size_t kQueuePairs = 3;  // RC, UC, UD
+  // RC; UC; UD; RC with selective repeat and credits.
+  static constexpr std::size_t kQueuePairs = 4;
 
   // `number`: 1 or 2.
   Talker(std::uint8_t number, std::function<void(FuzzLink::Bytes)> on_sent) : number_(number) {
@@ -71,7 +72,7 @@ class Talker {
 
   void post_send(Work work) {
     if (sends_.size() == kSlots) return;
-    const bool datagram = work.queue_pair == 2;
+    const bool datagram = is_datagram(work.queue_pair);
     work.length = std::min<std::uint32_t>(work.length, datagram ? 1024 : kSlotSize);
     if (is_word(work.operation)) work.length = 8;
     work.place %= kSourceSize - kSlotSize;
@@ -193,6 +194,9 @@ class Talker {
     return static_cast<std::uint8_t>(100 + 10 * number_ + static_cast<int>(i));
   }
 
+  static bool is_reliable(std::size_t queue_pair) { return queue_pair == 0 || queue_pair == 3; }
+  static bool is_datagram(std::size_t queue_pair) { return queue_pair == 2; }
+
   static bool is_atomic(transport::SendOperation operation) {
     return operation == transport::SendOperation::fetch_add ||
            operation == transport::SendOperation::compare_swap;
@@ -256,7 +260,7 @@ class Talker {
     peer.destination = address(other());
     handle_ = nic_->create_address_handle(domain_, peer).value();
     for (const auto type : {transport::QueuePairType::rc, transport::QueuePairType::uc,
-                            transport::QueuePairType::ud}) {
+                            transport::QueuePairType::ud, transport::QueuePairType::rc}) {
       nic::QueuePairInit init;
       init.type = type;
       init.domain = domain_;
@@ -278,6 +282,7 @@ class Talker {
     a.receive_psn = wire::Psn(0xfffff0 + other());
     a.max_dest_rd_atomic = a.max_rd_atomic = 4;
     a.timeout = 10;
+    a.selective_repeat = a.advertise_credits = which == 3;
     a.retry_count = 3;
     a.rnr_retry = 3;
     nic::AddressAttributes peer;
@@ -313,7 +318,7 @@ class Talker {
       return candidate.id == completion.id;
     });
     const Work& work = sent->work;
-    if (work.queue_pair != 0) return;  // sent is all the unreliable services say
+    if (!is_reliable(work.queue_pair)) return;  // sent is all the unreliable services say
     const std::size_t at = sent->slot * kSlotSize;
     if (is_write(work.operation)) {
       const auto there = std::span(peer_->memory_->target).subspan(at, work.length);
@@ -344,26 +349,26 @@ class Talker {
       if (has_immediate && completion.immediate != static_cast<std::uint32_t>(sent.id)) {
         return false;
       }
-      const std::size_t front = which == 2 ? kGrhSize : 0;
+      const std::size_t front = is_datagram(which) ? kGrhSize : 0;
       if (completion.byte_length != sent.work.length + front) return false;
       if (wrote) return sent.work.operation == transport::SendOperation::rdma_write_with_immediate;
       const auto bytes = std::span(memory_->received).subspan(at + front, sent.work.length);
       return matches(bytes, other(), sent.work.place);
     };
-    if (which != 0) {
+    if (!is_reliable(which)) {
       require(std::any_of(peer_->sends_.begin(), peer_->sends_.end(), is_it),
               "what is delivered was sent");
       return;
     }
     // The next message, in order.
-    auto next = peer_->sends_.begin() + static_cast<std::ptrdiff_t>(next_message_);
+    auto next = peer_->sends_.begin() + static_cast<std::ptrdiff_t>(next_message_[which]);
     while (next != peer_->sends_.end() &&
-           (next->work.queue_pair != 0 || !is_message(next->work.operation))) {
+           (next->work.queue_pair != which || !is_message(next->work.operation))) {
       ++next;
     }
     require(next != peer_->sends_.end() && is_it(*next),
             "a reliable connection delivers each message once, in order");
-    next_message_ = static_cast<std::size_t>(next - peer_->sends_.begin()) + 1;
+    next_message_[which] = static_cast<std::size_t>(next - peer_->sends_.begin()) + 1;
   }
 
   static constexpr std::uint32_t kGidIndex = 3;
@@ -385,7 +390,7 @@ class Talker {
   std::map<std::uint64_t, int> originals_;
   std::uint64_t added_ = 0;
   std::uint64_t may_add_ = 0;
-  std::size_t next_message_ = 0;
+  std::array<std::size_t, kQueuePairs> next_message_{};  // of the peer's, to be delivered
   std::uint64_t next_id_ = 1;
 };
 
