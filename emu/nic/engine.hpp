@@ -18,7 +18,9 @@ namespace softrnic::nic {
 
 class Engine {
  public:
-  static constexpr std::size_t kReceiveBurst = 64;
+  // As many frames as a turn sends: READ responses come without a window, so that who takes fewer
+  // than its peer sends would lose most of a long one.
+  static constexpr std::size_t kReceiveBurst = PacketSender::kBudget;
   static constexpr std::size_t kTimersPerTurn = 256;
   static constexpr std::size_t kProbesPerTurn = 16;
   // How soon to ask again a link that had no frame to lend.
