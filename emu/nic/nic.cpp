@@ -2,6 +2,7 @@
 #include "nic/nic.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "nic/address_handle_table.hpp"
@@ -135,10 +136,7 @@ struct Change {
 struct Nic::Impl {
   Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link);
 
-  bool has(const CompletionQueue* queue) const {
-    return std::any_of(completion_queues.begin(), completion_queues.end(),
-                       [queue](const auto& q) { return q.get() == queue; });
-  }
+  bool has(const CompletionQueue* queue) const { return completion_queues.contains(queue); }
   std::optional<ResourceError> check(const QueuePairInit& init) const;
   // Moves to ERR whoever completes in a queue that has overrun (10.10.3).
   void fail_overrun();
@@ -158,7 +156,7 @@ struct Nic::Impl {
 
   ProtectionDomainTable domains;
   MemoryRegionTable memory;
-  std::vector<std::unique_ptr<CompletionQueue>> completion_queues;
+  std::unordered_map<const CompletionQueue*, std::unique_ptr<CompletionQueue>> completion_queues;
   std::uint32_t last_completion_queue = 0;  // its number
   SharedReceiveQueueTable shared_receive_queues;
   QueuePairTable queue_pairs;
@@ -358,9 +356,11 @@ wire::Expected<CompletionQueue*, ResourceError> Nic::create_completion_queue(
   if (queues.size() >= impl_->limits.completion_queues) {
     return wire::Unexpected{ResourceError::table_full};
   }
-  queues.push_back(std::make_unique<CompletionQueue>(init.depth, ++impl_->last_completion_queue,
-                                                     impl_->overruns));
-  return queues.back().get();
+  auto queue = std::make_unique<CompletionQueue>(init.depth, ++impl_->last_completion_queue,
+                                                 impl_->overruns);
+  CompletionQueue* made = queue.get();
+  queues.emplace(made, std::move(queue));
+  return made;
 }
 
 CompletionQueue& Nic::create_completion_queue(std::uint32_t depth) {
@@ -382,7 +382,7 @@ std::optional<ResourceError> Nic::destroy_completion_queue(CompletionQueue& queu
     return ResourceError::busy;
   }
   impl_->events.forget(transport::EventObject::completion_queue, queue.number());
-  std::erase_if(impl_->completion_queues, [&queue](const auto& q) { return q.get() == &queue; });
+  impl_->completion_queues.erase(&queue);
   return std::nullopt;
 }
 

@@ -23,10 +23,14 @@ QueuePairEntry& QueuePairTable::add(const transport::QueuePairContext& context,
   entry->index = entries_.size();
   by_number_.insert(context.qpn, entry.get());
   entries_.push_back(std::move(entry));
+  begin_use(resources.send_completions);
+  begin_use(resources.receive_completions);
   return *entries_.back();
 }
 
 void QueuePairTable::remove(QueuePairEntry& entry) {
+  end_use(entry.resources.send_completions);
+  end_use(entry.resources.receive_completions);
   by_number_.erase(entry.queue_pair.qpn());
   const std::size_t index = entry.index;
   std::swap(entries_[index], entries_.back());
@@ -48,11 +52,13 @@ bool QueuePairTable::uses(transport::ProtectionDomain domain) const {
                      [domain](const auto& entry) { return entry->queue_pair.domain() == domain; });
 }
 
-bool QueuePairTable::uses(const CompletionQueue& queue) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&queue](const auto& entry) {
-    return entry->resources.send_completions == &queue ||
-           entry->resources.receive_completions == &queue;
-  });
+void QueuePairTable::begin_use(const CompletionQueue* queue) {
+  if (queue != nullptr) ++completing_in_[queue];
+}
+
+void QueuePairTable::end_use(const CompletionQueue* queue) {
+  const auto found = completing_in_.find(queue);
+  if (found != completing_in_.end() && --found->second == 0) completing_in_.erase(found);
 }
 
 bool QueuePairTable::uses(const transport::SharedReceiveQueue& queue) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "nic/completion_queue.hpp"
@@ -70,7 +71,7 @@ class QueuePairTable {
   QueuePairEntry* find_connected_to(const wire::Gid& host, std::uint32_t number) const;
   std::size_t size() const { return entries_.size(); }
   bool uses(transport::ProtectionDomain domain) const;
-  bool uses(const CompletionQueue& queue) const;
+  bool uses(const CompletionQueue& queue) const { return completing_in_.contains(&queue); }
   bool uses(const transport::SharedReceiveQueue& queue) const;
   bool uses(const transport::XrcDomain& domain) const;
 
@@ -80,8 +81,14 @@ class QueuePairTable {
   }
 
  private:
+  void begin_use(const CompletionQueue* queue);
+  void end_use(const CompletionQueue* queue);
+
   NumberMap<QueuePairEntry> by_number_;
   std::vector<std::unique_ptr<QueuePairEntry>> entries_;
+  // How many halves of queue pairs complete in it: with as many queues as queue pairs, looking
+  // through them all for each that goes would take for ever.
+  std::unordered_map<const CompletionQueue*, std::uint32_t> completing_in_;
   std::uint32_t next_;
   std::uint32_t max_;
 };
