@@ -154,4 +154,50 @@ TEST_CASE("9.7.5.1.5 A duplicate while a NAK is out is acknowledged up to the ga
   CHECK(describe(subject.transmit()) == Lines{"ACK psn 501 msn 2"});
 }
 
+TEST_CASE("9.2 Every answer: MigReq set, TVer 0, the default P_Key, no AckReq, the peer's number") {
+  struct Answered {
+    const char* answer;
+    std::function<Packet(Subject&)> request;
+  };
+  const std::uint64_t address = Subject::kBase + 64;
+  const Answered all[] = {
+      {"ACK psn 500 msn 1",
+       [=](Subject& s) {
+         return write_request(Opcode::rc_write_only, 500, address, s.key(), 4, pattern(4))
+             .with_ack_request();
+       }},
+      {"NAK PSN Sequence Error psn 500 msn 0", [](Subject&) { return send_only(501, pattern(4)); }},
+      {"RNR NAK 12 psn 500 msn 0", [](Subject&) { return send_only(500, pattern(4)); }},
+      {"NAK Remote Access Error psn 500 msn 0",
+       [=](Subject& s) { return read_request(500, address, s.key() ^ 1, 4); }},
+      {"NAK Invalid Request psn 500 msn 0",
+       [=](Subject& s) { return fetch_add(500, address + 1, s.key(), 1); }},
+      {"RC RDMA READ response Only psn 500 msn 1 5 B",
+       [=](Subject& s) { return read_request(500, address, s.key(), 5); }},
+      {"RC ATOMIC Acknowledge psn 500 msn 1",
+       [=](Subject& s) { return fetch_add(500, address, s.key(), 1); }},
+      {"RC RDMA READ response Only psn 500 msn 1 0 B",
+       [=](Subject& s) { return atomic_write(500, address, s.key(), pattern(8)); }},
+  };
+  for (const Answered& each : all) {
+    Subject subject;
+    subject.deliver(each.request(subject));
+    const Packet answer = subject.transmit_one();
+    CHECK(describe(answer) == each.answer);
+    CHECK(answer.bth().migration_request);
+    CHECK(answer.bth().version == 0);
+    CHECK(answer.bth().partition_key == 0xffff);
+    CHECK_FALSE(answer.bth().ack_request);
+    CHECK_FALSE(answer.bth().solicited);
+    CHECK(answer.bth().destination_qpn == kPeerQpn);
+    CHECK(answer.bth().pad_count == (4 - answer.payload.size() % 4) % 4);
+    CHECK(answer.bth().reserved6 == 0);
+    CHECK(answer.bth().reserved7 == 0);
+    CHECK_FALSE(answer.bth().fecn);
+    CHECK_FALSE(answer.bth().becn);
+    // An ACK tells no credits unless it was asked to.
+    if (answer.headers.aeth.syndrome.is_ack()) CHECK(answer.headers.aeth.syndrome.raw() == 0x1f);
+  }
+}
+
 }  // namespace softrnic::conformance
