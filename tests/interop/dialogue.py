@@ -15,10 +15,16 @@ import wires
 from pingpong import GUEST_GID, SOFTRNIC_GID
 
 MEMORY = 1 << 18  # of each end
+_BLOCK = 8192
 _FILL = {"active": 1, "passive": 77}
 _LISTEN_SECONDS = 20
 _ALL_ACCESS = 14  # remote write, read, atomic
 RETRIES = "transport retry counter exceeded"
+
+
+def _memory_line(memory):
+    return "memory " + " ".join(f"{zlib.crc32(memory[at:at + _BLOCK]):08x}"
+                                for at in range(0, MEMORY, _BLOCK))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +76,9 @@ class Party:
     def show_memory(self, deviant=None):
         """`deviant`: what rxe's memory holds instead, and why."""
         self.steps.append("memory")
-        self.expected.append([f"memory {zlib.crc32(self.memory):#x}"])
+        self.expected.append([_memory_line(self.memory)])
         if deviant:
-            self.expected[-1].append(Deviation(f"memory {zlib.crc32(deviant[0]):#x}", deviant[1]))
+            self.expected[-1].append(Deviation(_memory_line(deviant[0]), deviant[1]))
 
     def show_state(self, state, deviation=None):
         self.steps.append("state")
@@ -92,6 +98,11 @@ class Party:
             if line in plain:
                 continue
             found = [text.what for text in known if text.line == line]
+            if not found and line.startswith("memory ") and plain[0].startswith("memory "):
+                differ = [f"{index * _BLOCK:#x}" for index, (is_so, should_be)
+                          in enumerate(zip(line.split()[1:], plain[0].split()[1:]))
+                          if is_so != should_be]
+                return f"memory is wrong in the blocks of 8 KiB at {', '.join(differ)}", deviations
             if not found:
                 return f"line {number + 1} is '{line}', not '{' or '.join(plain)}'", deviations
             deviations += found

@@ -25,6 +25,7 @@ using tools::fail_usage;
 using transport::SendOperation;
 
 constexpr std::size_t kMemory = 1 << 18;
+constexpr std::size_t kBlock = 8192;
 constexpr std::uint32_t kDepth = 64;
 constexpr std::uint32_t kSges = 4;
 constexpr std::uint32_t kInline = 64;
@@ -370,7 +371,12 @@ void Speaker::pause(std::uint64_t milliseconds) {
 }
 
 void Speaker::show_memory() const {
-  fmt::print("memory {:#x}\n", wire::crc32(0, memory_.span()));
+  // Block by block, so that what differs can be found.
+  std::string line = "memory";
+  for (std::size_t at = 0; at < kMemory; at += kBlock) {
+    line += fmt::format(" {:08x}", wire::crc32(0, memory_.span().subspan(at, kBlock)));
+  }
+  fmt::print("{}\n", line);
 }
 
 void Speaker::show_state() {

@@ -25,7 +25,8 @@ enum {
   kSges = 4,
   kInline = 64,
   kPatience = 25,
-  kFlushRights = 0x300
+  kFlushRights = 0x300,
+  kBlock = 8192
 };
 
 // Keys that the ends tell each other: regions over the same memory, and windows.
@@ -420,6 +421,13 @@ static unsigned crc32(const unsigned char* bytes, unsigned long long size) {
   return ~crc;
 }
 
+// Block by block, so that what differs can be found.
+static void show_memory(void) {
+  printf("memory");
+  for (unsigned at = 0; at < kMemory; at += kBlock) printf(" %08x", crc32(memory + at, kBlock));
+  printf("\n");
+}
+
 static void show_state(void) {
   static const char* const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
   struct ibv_qp_attr attributes;
@@ -446,7 +454,7 @@ static void take(const char* step) {
   } else if (is(step, "pause")) {
     usleep((unsigned)number(step, "ms", 0) * 1000);
   } else if (is(step, "memory")) {
-    printf("memory %#x\n", crc32(memory, kMemory));
+    show_memory();
   } else if (is(step, "state")) {
     show_state();
   } else {
