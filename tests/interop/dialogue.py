@@ -42,7 +42,8 @@ class Party:
         self.is_rxe = is_rxe
         self.steps = []
         self.memory = bytearray((i * 31 + (i >> 8) + _FILL[role]) & 255 for i in range(MEMORY))
-        self.arguments = {"access": _ALL_ACCESS, "rnr_retry": 7, "rnr_timer": 12, "psn": 0x123456,
+        self.arguments = {"access": _ALL_ACCESS, "rnr_retry": 7, "rnr_timer": 12, "retries": 7,
+                          "psn": 0x123456,
                           "fill": _FILL[role]}
         self.shared_receives = False  # through a shared receive queue
         self.expected = []  # per line: what it may be; a Deviation is remarked upon
@@ -71,6 +72,7 @@ class Party:
         again, for that end is in ERR then: under loss the retries may be all that ends it."""
         self.expect(number, text, deviation)
         if self._lossy:
+            self.arguments["retries"] = 6  # 7 is for ever to rxe
             self.expected[-1].append(f"done {number} {RETRIES}")
 
     def show_memory(self, deviant=None):
@@ -205,6 +207,7 @@ def _options(dialogue, party, port, gid_index, ack_timeout):
             "-m", str(dialogue.path_mtu), "-n", str(arguments["psn"]),
             "-a", str(arguments["access"]), "-r", str(arguments["rnr_retry"]),
             "-t", str(arguments["rnr_timer"]), "-l", str(ack_timeout),
+            "-k", str(arguments["retries"]),
             "-f", str(arguments["fill"]), *(["-q"] if party.shared_receives else [])]
 
 

@@ -42,6 +42,7 @@ bool parse(int argc, char** argv, Options& options) {
   line.number("rnr-timer,t", "CODE", speaker.rnr_timer, 0, 31, "of its RNR NAKs");
   line.number("ack-timeout,l", "CODE", speaker.ack_timeout, 0, 31, "local ACK timeout");
   line.number("fill,f", "N", speaker.fill, 0, 255, "what its memory holds at first");
+  line.number("retries,k", "N", speaker.retries, 0, 7, "retries for losses");
   line.flag("srq,q", speaker.shared_receive_queue, "receive through a shared receive queue");
   line.flag("advertise-credits", speaker.advertise_credits, "end-to-end credits in its ACKs");
   options.device.add_to(line);

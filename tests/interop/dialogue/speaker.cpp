@@ -187,6 +187,7 @@ void Speaker::connect() {
   attributes.max_dest_rd_atomic = kReadsAtOnce;
   attributes.max_rd_atomic = kReadsAtOnce;
   attributes.min_rnr_timer = options_.rnr_timer;
+  attributes.retry_count = options_.retries;
   attributes.rnr_retry = options_.rnr_retry;
   attributes.timeout = options_.ack_timeout;
   attributes.advertise_credits = options_.advertise_credits;

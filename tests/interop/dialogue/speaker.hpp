@@ -25,6 +25,7 @@ struct SpeakerOptions {
   std::uint32_t first_psn = 0;
   std::uint32_t remote_access =
       transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
+  std::uint8_t retries = 7;
   std::uint8_t rnr_retry = 7;
   std::uint8_t rnr_timer = 12;
   std::uint8_t ack_timeout = 14;

@@ -4,7 +4,7 @@
 // same steps and prints the same lines.
 //
 //   dialogue -g GID-INDEX -p PORT [-s rc|uc] [-m MTU] [-n FIRST-PSN] [-a ACCESS] [-r RNR-RETRY]
-//            [-t RNR-TIMER] [-l ACK-TIMEOUT] [-f FILL] [-q] HOST STEP...
+//            [-t RNR-TIMER] [-l ACK-TIMEOUT] [-f FILL] [-q] [-k RETRIES] HOST STEP...
 //
 // A step is a word, options behind commas: write,len=100,at=0,to=4096,key=all
 #include <arpa/inet.h>
@@ -34,7 +34,7 @@ enum { kAll, kReadOnly, kWriteOnly, kLocal, kOtherDomain, kWindow1, kWindow2, kK
 static const char* const kKeyNames[kKeys] = {"all", "ro", "wo", "local", "pd", "mw1", "mw2"};
 
 struct options {
-  int gid_index, psn, rnr_retry, rnr_timer, ack_timeout, shared_receives;
+  int gid_index, psn, rnr_retry, rnr_timer, ack_timeout, shared_receives, retries;
   enum ibv_mtu mtu;
   enum ibv_qp_type type;
   unsigned access, fill;
@@ -187,7 +187,7 @@ static void connect_queue_pair(const struct options* options) {
   require(!ibv_modify_qp(queue_pair, &attributes, mask), "to RTR");
   attributes = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                     .timeout = (unsigned char)options->ack_timeout,
-                                    .retry_cnt = 6,  // 7 would be for ever to rxe
+                                    .retry_cnt = (unsigned char)options->retries,
                                     .rnr_retry = (unsigned char)options->rnr_retry,
                                     .sq_psn = mine.psn,
                                     .max_rd_atomic = 16};
@@ -475,11 +475,12 @@ static struct options parse(int count, char** words) {
       .rnr_retry = 7,
       .rnr_timer = 12,
       .ack_timeout = 14,
+      .retries = 7,
       .mtu = IBV_MTU_1024,
       .type = IBV_QPT_RC,
       .access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
       .port = "18600"};
-  for (int letter; (letter = getopt(count, words, "+g:p:s:m:n:a:r:t:l:f:q")) != -1;) {
+  for (int letter; (letter = getopt(count, words, "+g:p:s:m:n:a:r:t:l:f:qk:")) != -1;) {
     const int value = optarg ? (int)strtol(optarg, NULL, 0) : 0;
     switch (letter) {
       case 'g':
@@ -511,6 +512,9 @@ static struct options parse(int count, char** words) {
         break;
       case 'f':
         options.fill = (unsigned)value;
+        break;
+      case 'k':
+        options.retries = value;
         break;
       case 'q':
         options.shared_receives = 1;
