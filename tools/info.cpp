@@ -73,7 +73,7 @@ std::string mtu_text(std::uint64_t bytes) {
 void print_device(Device& device) {
   nic::Nic& nic = device.nic();
   const auto row = [](std::string_view name, const std::string& value) {
-    fmt::print("\t{:<24}{}\n", fmt::format("{}:", name), value);
+    fmt::print("\t{:<23} {}\n", fmt::format("{}:", name), value);
   };
   fmt::print("hca_id:\tsoftrnic ({})\n", device.link_name());
   row("transport", "InfiniBand (0)");

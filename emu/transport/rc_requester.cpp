@@ -83,7 +83,7 @@ std::optional<PostError> RcRequester::post(const SendRequest& request) {
   const bool right_length = entry.is_atomic()                                  ? entry.length >= 8
                             : request.operation == SendOperation::atomic_write ? entry.length == 8
                             : request.operation == SendOperation::flush
-                                ? entry.length == 0 && request.flush_length <= kMaxMessage
+                                ? entry.length == 0 && request.flush_length <= context_.max_message
                                 : true;
   if (!right_length) entry.failure = CompletionStatus::local_length_error;
   if (is_extended_ && request.remote_srq > 0xffffff) {
