@@ -184,9 +184,10 @@ void QueuePair::enter(QueuePairState to) {
       settle();
       break;
     case error:
+      if (from == error) break;  // flushed already; a NAK that says why may still be waiting
       requester_->flush();
       responder_->flush(false);
-      if (from != error) note_last_receive();
+      note_last_receive();
       break;
     case init:
     case send_queue_error:

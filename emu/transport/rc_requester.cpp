@@ -622,6 +622,11 @@ void RcRequester::on_selective_acknowledge(Instant now, const InboundPacket& pac
   rewind(window_);
 }
 
+void RcRequester::lose_head() {
+  const SendEntry& head = queue_[0];
+  scoreboard_.lose(head.wants_response() ? head.first_psn : unacked_psn_);
+}
+
 bool RcRequester::is_head_lost() const {
   const SendEntry& head = queue_[0];
   return begun_ > 0 && !head.is_local() && needs_repeat(head, unacked_psn_);
@@ -678,6 +683,7 @@ void RcRequester::implied_nak(Instant now) {
   ++context_.counters.implied_nak_seq_err;
   if (!take_retry()) return;
   scoreboard_.lose_all();
+  lose_head();
   rewind(half_window());
   rearm(now);
   implied_nak_taken_ = true;
@@ -702,8 +708,7 @@ void RcRequester::probe(Instant now) {
   loss_probe_.sent(now);
   // What is sent next tells as much.
   if (queue_.empty() || begun_ == 0 || wants_transmit(now)) return;
-  const SendEntry& head = queue_[0];
-  scoreboard_.lose(head.wants_response() ? head.first_psn : unacked_psn_);
+  lose_head();
   probing_ = true;
   rewind(window_);
 }
@@ -787,7 +792,7 @@ void RcRequester::on_deadline(Instant now) {
     if (!take_retry()) return;
     ++timeouts_in_row_;
     scoreboard_.lose_all();
-    scoreboard_.lose(unacked_psn_);
+    lose_head();
     if (timeouts_in_row_ > 1) scoreboard_.forget_received();
     rewind(kRestartWindow);
     rearm(now);

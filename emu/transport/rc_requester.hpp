@@ -98,6 +98,8 @@ class RcRequester final : public Requester {
   // Whether the request must be sent again, from its packet `psn` on.
   bool needs_repeat(const SendEntry& entry, wire::Psn psn) const;
   bool is_head_lost() const;
+  // The oldest packet goes again, though the peer said that it has it: the answer was lost.
+  void lose_head();
   // Sends the oldest packet again, since nothing behind it can tell of its loss.
   void probe(wire::Instant now);
   void rearm_probe(wire::Instant now);

@@ -361,6 +361,47 @@ TEST_CASE("9.7.5.1.3 selective repeat: a sequence NAK overrules what was said be
   CHECK(s.psns() == Sender::Psns{1001, 1002, 1003});
 }
 
+TEST_CASE(
+    "9.7.5.1.1 selective repeat: a READ that came early and whose answer was lost goes again") {
+  for (const SendOperation operation : {SendOperation::rdma_read, SendOperation::fetch_add}) {
+    Subject subject(selective());
+    subject.post(SendOperation::rdma_write, 1, 0, 4);
+    subject.post(operation, 2, 64, 8, [&](auto& r) { r.remote_address = Subject::kBase; });
+    subject.post(SendOperation::rdma_write, 3, 0, 4);
+    subject.transmit();
+    // The peer has it, waits for the first, and answers both when that has come.
+    subject.deliver(selective_acknowledge(1001, 1, 1000));
+    CHECK(subject.transmit().size() == 1);
+    subject.deliver(acknowledge(1002, 3));
+    const auto again = subject.transmit();
+    REQUIRE_FALSE(again.empty());
+    CHECK(again.front().bth().psn.value() == 1001);
+  }
+}
+
+TEST_CASE("9.7.5.1.1 selective repeat: so does the rest of a READ that was answered in part") {
+  const bool by_timer = GENERATE(false, true);
+  Subject subject(selective());
+  subject.post(SendOperation::rdma_write, 1, 0, 4);
+  subject.post(SendOperation::rdma_read, 2, 1024, 3 * kPathMtu,
+               [](auto& r) { r.remote_address = Subject::kBase; });
+  subject.post(SendOperation::rdma_write, 3, 0, 4);
+  subject.transmit();
+  subject.deliver(selective_acknowledge(1001, 1, 1000));
+  subject.transmit();
+  subject.deliver(read_response(Opcode::rc_read_response_first, 1001, pattern(kPathMtu), 2));
+  if (by_timer) {
+    REQUIRE(subject.pass_deadline());
+  } else {
+    subject.deliver(acknowledge(1004, 3));
+  }
+  const auto again = subject.transmit();
+  REQUIRE_FALSE(again.empty());
+  CHECK(again.front().bth().opcode == Opcode::rc_read_request);
+  CHECK(again.front().bth().psn.value() == 1002);
+  CHECK(again.front().headers.reth.dma_length == 2 * kPathMtu);
+}
+
 TEST_CASE("9.7.5.2.8 selective repeat: after an RNR wait only what met no receive goes again") {
   Subject subject(selective());
   for (std::uint64_t id = 1; id <= 3; ++id) subject.post(SendOperation::send, id, 0, 4);

@@ -90,6 +90,14 @@ TEST_CASE("10.3.1.7 In ERR requests are dropped in silence") {
   CHECK(subject.bytes() == before);
 }
 
+TEST_CASE("10.3.1.7 A user who moves to ERR what is in ERR leaves the NAK that says why") {
+  Subject subject;
+  subject.deliver(request(Opcode::rc_send_middle, 500, pattern(256)));
+  REQUIRE(subject.qp().state() == QueuePairState::error);
+  REQUIRE_FALSE(subject.qp().modify(QueuePairState::error, {}).has_value());
+  CHECK(describe(subject.transmit()) == Lines{"NAK Invalid Request psn 500 msn 0"});
+}
+
 TEST_CASE("10.3.1.7 A receive that a message had begun to fill is flushed too") {
   Subject subject;
   subject.post_receive(1, 0, 1024);
