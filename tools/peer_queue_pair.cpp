@@ -35,6 +35,12 @@ wire::Gid source_of(std::span<const std::byte> grh) {
   return wire::Gid::from_ipv4(wire::load_be32(grh.data() + kIpv4At + 12));
 }
 
+nic::CompletionQueue* make_completion_queue(nic::Nic& nic, std::uint32_t depth) {
+  auto made = nic.create_completion_queue(nic::CompletionQueueInit{depth});
+  if (!made) fail("no completion queue of {}: {}", depth, nic::to_string(made.error()));
+  return *made;
+}
+
 }  // namespace
 
 PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
@@ -44,7 +50,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
       options_(options),
       slot_size_(options.message_size + (datagram() ? kGrhSize : 0)),
       memory_(slot_size_ * std::max(1u, options.receives)),
-      completions_(&nic.create_completion_queue(2 * std::max(1u, options.receives))) {
+      completions_(make_completion_queue(nic, 2 * std::max(1u, options.receives))) {
   const auto keys = nic_.memory().add({.domain = domain,
                                        .base = memory_.data(),
                                        .length = memory_.size(),

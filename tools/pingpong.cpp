@@ -236,7 +236,12 @@ void PingPong::create_queue_pair() {
                                        .key = {}});
   if (!keys) fail("the message buffers could not be registered");
   keys_ = *keys;
-  completions_ = &nic_.create_completion_queue(options_.rx_depth + 1);
+  auto completions = nic_.create_completion_queue(nic::CompletionQueueInit{options_.rx_depth + 1});
+  if (!completions) {
+    fail("no completion queue of {}: {}", options_.rx_depth + 1,
+         nic::to_string(completions.error()));
+  }
+  completions_ = *completions;
 
   nic::QueuePairInit init;
   init.type = transport::type_of(options_.service);

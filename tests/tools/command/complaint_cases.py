@@ -74,6 +74,15 @@ def _(context):
         _complains(context, _USAGE, "softrnic peer: ", "peer", *words, mentions=mentions)
 
 
+@case("complaint/limits that leave no room for what a command needs")
+def _(context):
+    link = ["--link", "tap:tap1", "--ip", "10.77.0.1/24"]
+    for name in ("peer", "pingpong"):
+        for limit in ("max_cq=0", "max_cqe=1", "max_qp=0", "max_mr=0", "max_pd=0"):
+            _complains(context, _FAILURE, f"softrnic {name}: ", name, *link, "--limit", limit,
+                       inside=context.network)
+
+
 @case("complaint/a file to save to that cannot be written is found at the start")
 def _(context):
     path = os.path.join(context.folder, "no-such-folder", "memory")
