@@ -68,14 +68,14 @@ std::uint64_t Endpoint::first_word(std::uint32_t side) const {
   return property::Random(flow_seed(side) + 1).next();
 }
 
-// Half of all flows wrap within their first packets. What is still on the wire from an earlier
-// epoch is far from the next one's.
+// Half of all flows wrap within their first packets. No epoch begins near an earlier one, of which
+// packets may still be on the wire (the golden ratio keeps them apart).
 wire::Psn Endpoint::first_psn(std::uint32_t side) const {
   property::Random random(terms_.seed * 4 + side);
   const std::uint32_t first = random.chance(50)
                                   ? 0xffffff - random.between(0, 300)
                                   : static_cast<std::uint32_t>(random.below(1u << 24));
-  return wire::Psn((first + (epoch_ % 2) * 0x800000) & 0xffffff);
+  return wire::Psn((first + epoch_ * 0x9e3779) & 0xffffff);
 }
 
 bool Endpoint::peer_reached(std::uint32_t step) const {
@@ -208,7 +208,8 @@ std::string Endpoint::what_is_left() const {
 
 std::string Endpoint::failure() const {
   if (!failure_.empty()) return failure_;
-  return sender_->failure().empty() ? receiver_->failure() : sender_->failure();
+  const std::string& what = sender_->failure().empty() ? receiver_->failure() : sender_->failure();
+  return what.empty() ? "" : what + "\n  " + what_is_left();
 }
 
 }  // namespace softrnic::soak
