@@ -6,6 +6,7 @@
 #include "connected_queue_pair.hpp"
 #include "fabric/fault_link.hpp"
 #include "failure.hpp"
+#include "limited_resources.hpp"
 #include "payload_pattern.hpp"
 #include "wire/packet_view.hpp"
 
@@ -133,25 +134,22 @@ void Stage::note_fault(bool is_alice, wire::Instant at, const wire::ByteChain& f
 }
 
 void Stage::create_queue_pair(Card& card) {
-  card.domain = card.nic->allocate_domain();
-  const auto keys =
-      card.nic->memory().add({.domain = card.domain,
-                              .base = card.memory.data(),
-                              .length = card.memory.size(),
-                              .access = transport::kLocalWrite | transport::kRemoteWrite |
-                                        transport::kRemoteRead | transport::kRemoteAtomic,
-                              .virtual_address = card.address,
-                              .key = {}});
-  if (!keys) fail("the memory of {} could not be registered", card.name);
-  card.keys = *keys;
-  card.completions = &card.nic->create_completion_queue(kCompletions);
+  card.domain = make_domain(*card.nic);
+  card.keys = register_memory(*card.nic,
+                              {.domain = card.domain,
+                               .base = card.memory.data(),
+                               .length = card.memory.size(),
+                               .access = transport::kLocalWrite | transport::kRemoteWrite |
+                                         transport::kRemoteRead | transport::kRemoteAtomic,
+                               .virtual_address = card.address,
+                               .key = {}},
+                              "the memory of " + card.name);
+  card.completions = make_completion_queue(*card.nic, kCompletions);
   nic::QueuePairInit init;
   init.domain = card.domain;
   init.send_completions = card.completions;
   init.receive_completions = card.completions;
-  auto queue_pair = card.nic->create_queue_pair(init);
-  if (!queue_pair) fail("no queue pair for {}: {}", card.name, nic::to_string(queue_pair.error()));
-  card.qpn = (*queue_pair)->qpn();
+  card.qpn = make_queue_pair(*card.nic, init)->qpn();
   card.first_psn = wire::Psn(static_cast<std::uint32_t>(mix_key(options_.seed, card.address)));
 }
 

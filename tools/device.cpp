@@ -98,6 +98,17 @@ std::string Device::fault_report() const {
   return report;
 }
 
+void Device::require_path_mtu(std::uint32_t path_mtu) const {
+  if (path_mtu > nic_->limits().path_mtu) {
+    fail("--mtu {}: the limit max_mtu={} allows less; give a smaller -m, or --limit max_mtu={}",
+         path_mtu, nic_->limits().path_mtu, path_mtu);
+  }
+  if (path_mtu > nic_->active_mtu()) {
+    fail("--mtu {}: {} carries a path MTU of {} at most; give a smaller -m, or --link-mtu {}",
+         path_mtu, link_name_, nic_->active_mtu(), path_mtu + wire::kHeadroom);
+  }
+}
+
 void Device::close_capture() {
   if (capture_ == nullptr) return;
   if (!capture_->close()) {

@@ -28,6 +28,9 @@ class Device {
   // How often each fault rule acted, "rule: N", one line each; empty without rules.
   std::string fault_report() const;
 
+  // A Failure when the NIC's limits or its link carry less; it says which.
+  void require_path_mtu(std::uint32_t path_mtu) const;
+
   // Ends the capture; a Failure when the file could not be written.
   void close_capture();
 

@@ -20,6 +20,11 @@ constexpr std::uint32_t kMostLinkMtu = 9216;
 constexpr std::size_t kMostScriptBytes = 1 << 20;
 constexpr std::uint16_t kMostVlanId = 4094;  // 4095 is reserved (IEEE 802.1Q, 9.6)
 
+// The five of IBTA vol. 1, 5.2.3.
+bool is_path_mtu(std::uint64_t bytes) {
+  return bytes == 256 || bytes == 512 || bytes == 1024 || bytes == 2048 || bytes == 4096;
+}
+
 }  // namespace
 
 nic::InterfaceAddress parse_interface_address(const std::string& text) {
@@ -68,6 +73,9 @@ void parse_limit(const std::string& text, nic::DeviceLimits& limits) {
   if (!number || *number > limit->most) {
     fail_usage("--limit {}: {} can be 0 to {}", text, limit->name, limit->most);
   }
+  if (limit->value == &nic::DeviceLimits::path_mtu && !is_path_mtu(*number)) {
+    fail_usage("--limit {}: {} must be 256, 512, 1024, 2048 or 4096", text, limit->name);
+  }
   limits.*limit->value = *number;
 }
 
@@ -84,9 +92,7 @@ std::string parse_capture_path(const std::string& text) {
 
 std::uint32_t parse_path_mtu(const std::string& text) {
   const auto mtu = parse_number(text);
-  for (const std::uint32_t allowed : {256u, 512u, 1024u, 2048u, 4096u}) {
-    if (mtu && *mtu == allowed) return allowed;
-  }
+  if (mtu && is_path_mtu(*mtu)) return static_cast<std::uint32_t>(*mtu);
   fail_usage("--mtu {}: must be 256, 512, 1024, 2048 or 4096", text);
 }
 

@@ -23,6 +23,7 @@
 #include "device.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
+#include "limited_resources.hpp"
 #include "nic/event_loop.hpp"
 #include "out_of_band.hpp"
 #include "payload_pattern.hpp"
@@ -353,7 +354,7 @@ class Peer {
 };
 
 Peer::Peer(const Options& options, Device& device)
-    : options_(options), device_(device), nic_(device.nic()), domain_(nic_.allocate_domain()) {
+    : options_(options), device_(device), nic_(device.nic()), domain_(make_domain(nic_)) {
   options_.queue_pair.gid_index = choose_gid(nic_.gids(), options_.gid_index);
   check_path_mtu();
   make_region();
@@ -371,10 +372,7 @@ void Peer::check_path_mtu() {
                    ? nic_.active_mtu()
                    : std::min(1024u, nic_.active_mtu());
   }
-  if (path_mtu > nic_.active_mtu()) {
-    fail("--mtu {}: {} carries a path MTU of {} at most; give a smaller -m, or --link-mtu {}",
-         path_mtu, device_.link_name(), nic_.active_mtu(), path_mtu + wire::kHeadroom);
-  }
+  device_.require_path_mtu(path_mtu);
 }
 
 void Peer::make_region() {
@@ -387,14 +385,14 @@ void Peer::make_region() {
     // A directory can be opened, and not read.
     if (file.bad()) fail("--load {}: cannot be read; name a file", options_.load_path);
   }
-  const auto keys = nic_.memory().add({.domain = domain_,
-                                       .base = region_.data(),
-                                       .length = region_.size(),
-                                       .access = options_.region_access | transport::kLocalWrite,
-                                       .virtual_address = options_.region_address,
-                                       .key = options_.region_key});
-  if (!keys) fail("the region could not be registered: choose another --key");
-  keys_ = *keys;
+  keys_ = register_memory(nic_,
+                          {.domain = domain_,
+                           .base = region_.data(),
+                           .length = region_.size(),
+                           .access = options_.region_access | transport::kLocalWrite,
+                           .virtual_address = options_.region_address,
+                           .key = options_.region_key},
+                          "the region");
 }
 
 PeerQueuePair& Peer::add_queue_pair() {

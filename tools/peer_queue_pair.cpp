@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "failure.hpp"
+#include "limited_resources.hpp"
 
 namespace softrnic::tools {
 
@@ -35,30 +36,29 @@ wire::Gid source_of(std::span<const std::byte> grh) {
   return wire::Gid::from_ipv4(wire::load_be32(grh.data() + kIpv4At + 12));
 }
 
-nic::CompletionQueue* make_completion_queue(nic::Nic& nic, std::uint32_t depth) {
-  auto made = nic.create_completion_queue(nic::CompletionQueueInit{depth});
-  if (!made) fail("no completion queue of {}: {}", depth, nic::to_string(made.error()));
-  return *made;
-}
-
 }  // namespace
 
 PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
-                             const PeerQueuePairOptions& options, std::uint32_t psn)
+                             const PeerQueuePairOptions& options)
     : nic_(nic),
       domain_(domain),
       options_(options),
       slot_size_(options.message_size + (datagram() ? kGrhSize : 0)),
-      memory_(slot_size_ * std::max(1u, options.receives)),
-      completions_(make_completion_queue(nic, 2 * std::max(1u, options.receives))) {
-  const auto keys = nic_.memory().add({.domain = domain,
-                                       .base = memory_.data(),
-                                       .length = memory_.size(),
-                                       .access = transport::kLocalWrite,
-                                       .virtual_address = {},
-                                       .key = {}});
-  if (!keys) fail("the message buffers could not be registered");
-  keys_ = *keys;
+      memory_(slot_size_ * std::max(1u, options.receives)) {}
+
+// Of two, so that the destructor gives back what was made when the limits refuse the next.
+PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
+                             const PeerQueuePairOptions& options, std::uint32_t psn)
+    : PeerQueuePair(nic, domain, options) {
+  completions_ = make_completion_queue(nic_, 2 * std::max(1u, options.receives));
+  keys_ = register_memory(nic_,
+                          {.domain = domain,
+                           .base = memory_.data(),
+                           .length = memory_.size(),
+                           .access = transport::kLocalWrite,
+                           .virtual_address = {},
+                           .key = {}},
+                          "the message buffers of a queue pair");
 
   nic::QueuePairInit init;
   init.type = transport::type_of(options_.service);
@@ -68,9 +68,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
   init.capacity.send_requests = std::max(1u, options_.receives);
   init.capacity.receive_requests = std::max(1u, options_.receives);
   init.qpn = options_.qpn;
-  auto queue_pair = nic_.create_queue_pair(init);
-  if (!queue_pair) fail("no queue pair: {}", nic::to_string(queue_pair.error()));
-  local_.qpn = (*queue_pair)->qpn();
+  local_.qpn = make_queue_pair(nic_, init)->qpn();
   local_.psn = psn;
   local_.gid = nic_.gids().find(options_.gid_index)->gid;
   local_.offers_selective_repeat = options_.selective_repeat;
@@ -85,7 +83,7 @@ PeerQueuePair::PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
 
 PeerQueuePair::~PeerQueuePair() {
   nic_.destroy_queue_pair(local_.qpn);
-  nic_.destroy_completion_queue(*completions_);
+  if (completions_ != nullptr) nic_.destroy_completion_queue(*completions_);
   for (const auto& [gid, handle] : handles_) nic_.destroy_address_handle(handle);
   nic_.memory().remove(keys_.local);
 }
@@ -101,8 +99,8 @@ void PeerQueuePair::connect(const EndpointAddress& remote) {
   attributes.destination_qpn = remote.qpn;
   attributes.receive_psn = wire::Psn(remote.psn);
   attributes.send_psn = wire::Psn(local_.psn);
-  attributes.max_dest_rd_atomic = kReadsAtOnce;
-  attributes.max_rd_atomic = kReadsAtOnce;
+  attributes.max_dest_rd_atomic = responder_depth(nic_, kReadsAtOnce);
+  attributes.max_rd_atomic = initiator_depth(nic_, kReadsAtOnce);
   attributes.min_rnr_timer = options_.min_rnr_timer;
   attributes.selective_repeat = options_.selective_repeat && remote.offers_selective_repeat;
   attributes.advertise_credits = options_.credits;

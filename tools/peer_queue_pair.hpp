@@ -48,6 +48,8 @@ class PeerQueuePair {
   std::uint64_t echoed() const { return echoed_; }
 
  private:
+  PeerQueuePair(nic::Nic& nic, transport::ProtectionDomain domain,
+                const PeerQueuePairOptions& options);
   std::span<std::byte> buffer(std::uint64_t index);
   transport::Sge sge(std::uint64_t index, std::size_t offset, std::uint32_t length);
   void post_receive(std::uint64_t index);
@@ -62,7 +64,7 @@ class PeerQueuePair {
   std::size_t slot_size_;
   Buffer memory_;
   nic::MemoryKeys keys_;
-  nic::CompletionQueue* completions_;
+  nic::CompletionQueue* completions_ = nullptr;
   EndpointAddress local_;
   std::optional<EndpointAddress> remote_;
   std::map<wire::Gid, std::uint32_t> handles_;  // UD: whom it answered before

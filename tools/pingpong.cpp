@@ -16,6 +16,7 @@
 #include "device.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
+#include "limited_resources.hpp"
 #include "nic/event_loop.hpp"
 #include "out_of_band.hpp"
 #include "pingpong_payload.hpp"
@@ -211,10 +212,7 @@ PingPong::PingPong(const Options& options, Device& device)
 }
 
 void PingPong::check_sizes() {
-  if (path_mtu_ > nic_.active_mtu()) {
-    fail("--mtu {}: {} carries a path MTU of {} at most; give a smaller -m, or --link-mtu {}",
-         path_mtu_, device_.link_name(), nic_.active_mtu(), path_mtu_ + wire::kHeadroom);
-  }
+  device_.require_path_mtu(path_mtu_);
   if (options_.datagram() && options_.size > path_mtu_) {
     fail("--size {}: a UD message is one packet of at most {} bytes here; give a smaller -s",
          options_.size, path_mtu_);
@@ -226,22 +224,17 @@ std::span<std::byte> PingPong::receive_buffer(std::size_t i) {
 }
 
 void PingPong::create_queue_pair() {
-  domain_ = nic_.allocate_domain();
+  domain_ = make_domain(nic_);
   memory_ = Buffer(options_.size + receive_buffers_ * slot_size_);
-  const auto keys = nic_.memory().add({.domain = domain_,
-                                       .base = memory_.data(),
-                                       .length = memory_.size(),
-                                       .access = transport::kLocalWrite,
-                                       .virtual_address = {},
-                                       .key = {}});
-  if (!keys) fail("the message buffers could not be registered");
-  keys_ = *keys;
-  auto completions = nic_.create_completion_queue(nic::CompletionQueueInit{options_.rx_depth + 1});
-  if (!completions) {
-    fail("no completion queue of {}: {}", options_.rx_depth + 1,
-         nic::to_string(completions.error()));
-  }
-  completions_ = *completions;
+  keys_ = register_memory(nic_,
+                          {.domain = domain_,
+                           .base = memory_.data(),
+                           .length = memory_.size(),
+                           .access = transport::kLocalWrite,
+                           .virtual_address = {},
+                           .key = {}},
+                          "the message buffers");
+  completions_ = make_completion_queue(nic_, options_.rx_depth + 1);
 
   nic::QueuePairInit init;
   init.type = transport::type_of(options_.service);
@@ -250,9 +243,7 @@ void PingPong::create_queue_pair() {
   init.receive_completions = completions_;
   init.capacity.send_requests = 1;
   init.capacity.receive_requests = options_.rx_depth;
-  auto queue_pair = nic_.create_queue_pair(init);
-  if (!queue_pair) fail("no queue pair: {}", nic::to_string(queue_pair.error()));
-  local_.qpn = (*queue_pair)->qpn();
+  local_.qpn = make_queue_pair(nic_, init)->qpn();
   local_.psn = static_cast<std::uint32_t>(mix_key(options_.device.seed, local_.qpn)) & 0xffffff;
   local_.gid = nic_.gids().find(gid_index_)->gid;
   local_.offers_selective_repeat = options_.selective_repeat;
@@ -308,8 +299,8 @@ void PingPong::ready(const EndpointAddress& remote) {
   attributes.destination_qpn = remote.qpn;
   attributes.receive_psn = wire::Psn(remote.psn);
   attributes.send_psn = wire::Psn(local_.psn);
-  attributes.max_dest_rd_atomic = 1;
-  attributes.max_rd_atomic = 1;
+  attributes.max_dest_rd_atomic = responder_depth(nic_, 1);
+  attributes.max_rd_atomic = initiator_depth(nic_, 1);
   attributes.min_rnr_timer = 12;
   attributes.timeout = options_.ack_timeout;
   attributes.retry_count = 7;

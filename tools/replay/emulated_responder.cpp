@@ -73,8 +73,13 @@ EmulatedResponder::EmulatedResponder(const wire::Gid& address, std::size_t domai
       wire_(kLinkMtu),
       nic_(config_of(address), wire_.attach("responder")),
       far_(wire_.attach("capture")),
-      completions_(nic_.create_completion_queue(kCompletions)),
       scratch_size_(std::clamp<std::uint64_t>(longest_message, 1, kLargestMessage)) {
+  const auto completions = nic_.create_completion_queue(nic::CompletionQueueInit{kCompletions});
+  if (!completions) {
+    refusal_ = fmt::format("no completion queue: {}", nic::to_string(completions.error()));
+    return;
+  }
+  completions_ = *completions;
   scratch_ = std::make_unique<SparseMemory>(kScratchAddress, scratch_size_);
   if (scratch_->data() == nullptr) {
     refusal_ = fmt::format("no address space for {} bytes of receive buffer", scratch_size_);
@@ -117,8 +122,8 @@ std::optional<std::string> EmulatedResponder::prime(const ResponderPriming& prim
   nic_.add_neighbor(priming.requester, kFarMac);
   if (nic_.find_queue_pair(priming.qpn) != nullptr) nic_.destroy_queue_pair(priming.qpn);
   const auto queue_pair = nic_.create_queue_pair({.domain = domains_[priming.domain],
-                                                  .send_completions = &completions_,
-                                                  .receive_completions = &completions_,
+                                                  .send_completions = completions_,
+                                                  .receive_completions = completions_,
                                                   .capacity = {},
                                                   .qpn = priming.qpn});
   const auto refused = [&priming](nic::ResourceError error) {
@@ -246,7 +251,7 @@ void EmulatedResponder::turn(wire::Instant now, std::vector<EmulatedAnswer>& ans
   for (std::uint64_t turns = 0; turns < kMostTurns; ++turns) {
     const bool busy = nic_.turn(now);
     collect(now, answers);
-    completions_.poll(completions);
+    completions_->poll(completions);
     if (!busy) return;
   }
 }

@@ -79,7 +79,7 @@ class EmulatedResponder {
   std::unique_ptr<link::Link> far_;
   wire::Instant now_{};
   std::vector<transport::ProtectionDomain> domains_;
-  nic::CompletionQueue& completions_;
+  nic::CompletionQueue* completions_ = nullptr;       // null: see refusal_
   std::map<std::uint32_t, std::uint32_t> open_keys_;  // by the key's index
   std::unique_ptr<SparseMemory> scratch_;
   std::uint64_t scratch_size_;

@@ -78,9 +78,16 @@ def _(context):
 def _(context):
     link = ["--link", "tap:tap1", "--ip", "10.77.0.1/24"]
     for name in ("peer", "pingpong"):
-        for limit in ("max_cq=0", "max_cqe=1", "max_qp=0", "max_mr=0", "max_pd=0"):
+        for limit in ("max_cq=0", "max_cqe=0", "max_cqe=1", "max_cqe=100", "max_qp=0", "max_qp_wr=1",
+                      "max_sge=0", "max_mr=0", "max_mr_size=100", "max_pd=0"):
             _complains(context, _FAILURE, f"softrnic {name}: ", name, *link, "--limit", limit,
-                       inside=context.network)
+                       inside=context.network, mentions=[f"the limit {limit}"])
+        done = _complains(context, _FAILURE, f"softrnic {name}: --mtu 512: the limit max_mtu=256",
+                          name, *link, "-m", "512", "--limit", "max_mtu=256",
+                          inside=context.network)
+        check("tap1" not in done.stderr, done.stderr)
+        _complains(context, _USAGE, f"softrnic {name}: --limit max_mtu=1000", name, *link,
+                   "--limit", "max_mtu=1000", mentions=["256, 512, 1024, 2048 or 4096"])
 
 
 @case("complaint/a file to save to that cannot be written is found at the start")

@@ -85,6 +85,41 @@ def _(context):
         check(finished["messages"] == 10 and output.count('"client_failed"') == 1, output)
 
 
+@case("peer/a client for whom the limits leave no room does not end it")
+def _(context):
+    for limit in ("max_cq=1", "max_mr=2", "max_qp=1", "max_cqe=1"):
+        peer, _ = _start(context, "--listen", "18710", "--limit", limit)
+        with processes.running(peer):
+            taken = []
+            for _ in range(3):
+                client = pingpong_cases.start(context, "client", ["-p", "18710", "-n", "2"],
+                                              [network.BRIDGE_IPV4])
+                with processes.running(client):
+                    taken.append(processes.finish(client)[0] == 0)
+            output, _ = _interrupt(peer)
+        failures = [json.loads(line)["reason"] for line in output.splitlines()
+                    if '"client_failed"' in line]
+        check(taken == [limit != "max_cqe=1", False, False] and len(failures) == 3 - sum(taken),
+              f"{limit}: {taken} {output}")
+        check(all(f"the limit {limit}" in reason for reason in failures), f"{limit}: {failures}")
+
+
+@case("peer/serves with fewer READs at once, and none")
+def _(context):
+    for depth in ("0", "1"):
+        peer, _ = _start(context, "--listen", "18711", "--limit", f"max_qp_rd_atom={depth}",
+                         "--limit", f"max_qp_init_rd_atom={depth}")
+        with processes.running(peer):
+            client = pingpong_cases.start(context, "client",
+                                          ["-p", "18711", "-n", "5", "--limit",
+                                           f"max_qp_rd_atom={depth}", "--limit",
+                                           f"max_qp_init_rd_atom={depth}"], [network.BRIDGE_IPV4])
+            with processes.running(client):
+                status, output, errors = processes.finish(client)
+                check(status == 0, f"{output}{errors}")
+            _interrupt(peer)
+
+
 @case("peer/serves uc and ud clients as well")
 def _(context):
     for service in ("uc", "ud"):
