@@ -72,9 +72,13 @@ class LineReader {
     }
   }
 
-  // A time that may be left out.
+  // A time that may be left out. "3601s" and "2h" can be meant for nothing else, and are complained
+  // of as times.
   void read_time() {
-    if (read_duration(peek())) draft_.set_delay(next());
+    const std::string_view word = peek();
+    if (word.empty() || !is_digit(word.front())) return;
+    const bool ends_in_letter = !is_digit(word.back()) && word.back() != '%';
+    if (ends_in_letter && !read_ordinal(word)) draft_.set_delay(next());
   }
 
   void read_assignments() {

@@ -181,6 +181,11 @@ TEST_CASE("Every wrong word is refused with what would be right") {
     CHECK(complaint("drop " + percent) == "\"" + percent + "\" is no probability: use 0% to 100%");
   }
   CHECK(complaint("drop 5% 6%") == "\"6%\" is a second probability");
+  CHECK(complaint("duplicate 3601s") ==
+        "\"3601s\" is no time to delay by: use 1ns to 3600s, such as 500us, 2ms or 1s");
+  CHECK(complaint("duplicate 2h ACK") ==
+        "\"2h\" is no time to delay by: use 1ns to 3600s, such as 500us, 2ms or 1s");
+  CHECK(complaint("duplicate 5") == "\"5\" chooses no frames: use 3rd, every 3rd, first 3 or 5%");
   CHECK(complaint("drop 5") == "\"5\" chooses no frames: use 3rd, every 3rd, first 3 or 5%");
   CHECK(complaint("drop 0th") == "frames are counted from 1, not 0");
   CHECK(complaint("drop every 0th") == "frames are counted from 1, not 0");
