@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "failure.hpp"
@@ -81,6 +82,16 @@ struct CommandLine::Impl {
   std::string word_name;
   std::size_t most_words = 0;
   std::vector<std::string>* words = nullptr;
+  std::map<std::string, CommandLine::Take> repeated;  // by the long name
+
+  // Those of different names in the order given: a later fault rule sees what an earlier one left.
+  void take_repeated(const po::parsed_options& parsed) const {
+    for (const po::option& option : parsed.options) {
+      const auto found = repeated.find(option.string_key);
+      if (found == repeated.end()) continue;
+      for (const std::string& value : option.value) found->second(value);
+    }
+  }
 
   po::options_description_easy_init add() { return groups.back()->add_options(); }
 };
@@ -121,15 +132,10 @@ void CommandLine::option(const std::string& names, const std::string& value_name
 
 void CommandLine::repeated(const std::string& names, const std::string& value_name,
                            const std::string& help, Take take) {
-  const auto take_each = [take = std::move(take)](const std::vector<std::string>& values) {
-    for (const std::string& value : values) take(value);
-  };
   impl_->add()(names.c_str(),
-               po::value<std::vector<std::string>>()
-                   ->value_name(value_name)
-                   ->composing()
-                   ->notifier(take_each),
+               po::value<std::vector<std::string>>()->value_name(value_name)->composing(),
                help.c_str());
+  impl_->repeated[names.substr(0, names.find(','))] = std::move(take);
 }
 
 void CommandLine::seconds(const std::string& names, double& out, const std::string& help) {
@@ -170,12 +176,15 @@ bool CommandLine::parse(int argc, char** argv) {
   positions.add("word", -1);
   try {
     po::variables_map values;
-    po::store(po::command_line_parser(argc, argv).options(all).positional(positions).run(), values);
+    const po::parsed_options parsed =
+        po::command_line_parser(argc, argv).options(all).positional(positions).run();
+    po::store(parsed, values);
     if (values["help"].as<bool>()) {
       print_help();
       return false;
     }
     po::notify(values);
+    impl_->take_repeated(parsed);
   } catch (const po::error& error) {
     fail_usage("{}; see softrnic {} --help", error.what(), impl_->name);
   }

@@ -31,7 +31,7 @@ bool parse_options(int argc, char** argv, Options& options) {
       "  softrnic demo\n"
       "  softrnic demo -w demo.pcapng && wireshark demo.pcapng\n"
       "  softrnic demo --fault 'tx drop 3rd WRITE MIDDLE' --roce v1\n");
-  bool no_faults = false;
+  bool faults_given = false;
   options.stage.seed = kDefaultSeed;
   line.option("seed", "N", "source of every random choice (default 1)",
               [&](const std::string& text) {
@@ -52,17 +52,16 @@ bool parse_options(int argc, char** argv, Options& options) {
                 "what happens to frames, as alice sees them, instead of 'drop 1%'; may be given "
                 "several times ('none': nothing)",
                 [&](const std::string& text) {
-                  no_faults = text == "none";
-                  if (!no_faults) options.stage.faults.push_back(parse_fault(text));
+                  faults_given = true;
+                  if (text != "none") options.stage.faults.push_back(parse_fault(text));
                 });
-  add_script_to(line, options.stage.faults);
+  add_script_to(line, options.stage.faults, &faults_given);
   line.flag("json", options.json, "print one JSON object instead of text");
   line.option(
       "write,w", "FILE", "write every frame, and every fault as a comment, to this pcapng file",
       [&](const std::string& text) { options.stage.capture_path = parse_capture_path(text); });
   if (!line.parse(argc, argv)) return false;
-  if (options.stage.faults.empty() && !no_faults)
-    options.stage.faults.push_back(parse_fault(kDefaultFault));
+  if (!faults_given) options.stage.faults.push_back(parse_fault(kDefaultFault));
   return true;
 }
 

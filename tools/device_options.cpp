@@ -119,10 +119,11 @@ std::vector<fabric::FaultRule> read_fault_script(const std::string& path) {
   return *rules;
 }
 
-void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults) {
+void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults, bool* given) {
   command_line.repeated("script", "FILE",
                         "fault rules from a file: FILE.toml or FILE.json, or else one rule a line",
-                        [&faults](const std::string& text) {
+                        [&faults, given](const std::string& text) {
+                          if (given != nullptr) *given = true;
                           for (fabric::FaultRule& rule : read_fault_script(text)) {
                             faults.push_back(std::move(rule));
                           }

@@ -55,8 +55,10 @@ std::uint32_t parse_path_mtu(const std::string& text);
 wire::Service parse_service(const std::string& text);  // "rc", "uc", "ud"
 // A fault script: TOML or JSON as its name says, or one rule a line.
 std::vector<fabric::FaultRule> read_fault_script(const std::string& path);
-// The option --script, whose rules are appended to `faults`.
-void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults);
+// The option --script, whose rules are appended to `faults`. `given`, if not null, becomes true
+// when there is one, even without a rule.
+void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults,
+                   bool* given = nullptr);
 
 // An unpredictable seed, for when the user gave none. Never zero.
 std::uint64_t draw_seed();

@@ -96,6 +96,15 @@ TEST_CASE("repeated options and words are kept in order") {
   CHECK(tool.seconds == 0.5);
 }
 
+TEST_CASE("repeated options of two names are taken in the order given") {
+  Tool tool;
+  tool.line.repeated("another", "ITEM", "",
+                     [&](const std::string& item) { tool.items.push_back("another " + item); });
+  CHECK(complaint_of(tool.line, {"--item", "a", "--another", "b", "--item=c", "--another=d"}) ==
+        "");
+  CHECK(tool.items == std::vector<std::string>{"a", "another b", "c", "another d"});
+}
+
 TEST_CASE("every complaint is one line that names the option") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
       {{"-p", "x"}, "--port x: not a number"},
