@@ -80,8 +80,11 @@ bool Play::check(bool condition, std::string when_right, std::string when_wrong)
 
 // Until the card's next completion; checks that it is a success.
 bool Play::wait_for(Card& card) {
-  const bool came = stage_.run_until([&card] { return !card.finished.empty(); });
-  if (!check(came, "", fmt::format("{} waited in vain for a completion", card.name))) return false;
+  const auto gave_up = stage_.run_until([&card] { return !card.finished.empty(); });
+  if (!check(!gave_up, "",
+             fmt::format("{} waited for a completion, and {}", card.name, gave_up.value_or("")))) {
+    return false;
+  }
   const transport::Completion completion = card.finished.front();
   card.finished.erase(card.finished.begin());
   return check(

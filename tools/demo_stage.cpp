@@ -18,7 +18,11 @@ namespace {
 constexpr wire::Instant kStart{std::chrono::seconds(1'767'225'600)};
 // What one turn of both cards takes: about a burst on a 100 Gbit/s wire.
 constexpr wire::Duration kTurn = std::chrono::microseconds(2);
+// Of the demo's own clock. Every retry is over long before, if its number is bounded at all; the
+// retries after an RNR NAK are not, and a fault rule can ask for one each time.
 constexpr wire::Duration kPatience = std::chrono::minutes(5);
+// Some ten times what the longest step takes on a wire that loses a fifth of the frames.
+constexpr std::uint64_t kMostPackets = 200'000;
 constexpr std::uint32_t kWireMtu = 9000;
 constexpr std::uint32_t kCompletions = 256;
 
@@ -206,19 +210,30 @@ wire::Instant Stage::next_deadline() const {
   return std::min(alice_.nic->next_deadline(), bob_.nic->next_deadline());
 }
 
-bool Stage::run_until(const std::function<bool()>& done) {
+std::uint64_t Stage::packets_sent() const {
+  return alice_.nic->counters().sent_pkts + bob_.nic->counters().sent_pkts;
+}
+
+std::optional<std::string> Stage::run_until(const std::function<bool()>& done) {
   const wire::Instant latest = now_ + kPatience;
+  const std::uint64_t most = packets_sent() + kMostPackets;
   while (!done()) {
+    if (packets_sent() > most) {
+      return fmt::format("{} packets were sent in vain: do the fault rules leave it a way out?",
+                         kMostPackets);
+    }
     if (turn()) {
       now_ += kTurn;
-      continue;
+    } else {
+      if (done()) break;
+      now_ = std::max(next_deadline(), now_ + wire::Duration(1));
     }
-    if (done()) return true;
-    const wire::Instant next = next_deadline();
-    if (next > latest) return false;
-    now_ = std::max(next, now_ + wire::Duration(1));
+    if (now_ > latest) {
+      return fmt::format("nothing came of it in {} minutes of the demo's clock",
+                         std::chrono::duration_cast<std::chrono::minutes>(kPatience).count());
+    }
   }
-  return true;
+  return std::nullopt;
 }
 
 void Stage::run_for(wire::Duration duration) {

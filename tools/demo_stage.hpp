@@ -78,8 +78,9 @@ class Stage {
   void post_send(Card& card, const transport::SendRequest& request);
   void post_receive(Card& card, const transport::ReceiveRequest& request);
 
-  // Turns both cards until `done`; false when nothing happens any more, or for too long.
-  bool run_until(const std::function<bool()>& done);
+  // Turns both cards until `done`; else says why it gave up: nothing happens any more, or too much
+  // for too long.
+  std::optional<std::string> run_until(const std::function<bool()>& done);
   // Turns both cards for this long.
   void run_for(wire::Duration duration);
 
@@ -96,6 +97,7 @@ class Stage {
   bool turn();
   void take_completions(Card& card);
   wire::Instant next_deadline() const;
+  std::uint64_t packets_sent() const;
 
   StageOptions options_;
   wire::Instant now_;

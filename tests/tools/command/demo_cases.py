@@ -106,6 +106,39 @@ def _(context):
           and done.stderr.count("\n") == 1, done.stderr)
 
 
+@case("demo/a rule that leaves no way out ends the run in one clear sentence")
+def _(context):
+    for rule in ("rx answer rnr 1 SEND", "tx answer rnr 31 SEND", "answer ack"):
+        done = context.run("demo", "--fault", rule)
+        check(done.returncode == 1 and done.stderr.count("\n") == 1, f"{rule}: {done.stderr}")
+        check(done.stderr.startswith("softrnic demo: step "), done.stderr)
+    done = context.run("demo", "--fault", "rx answer rnr 1 SEND")
+    check("alice waited for a completion, and 200000 packets were sent in vain" in done.stderr,
+          done.stderr)
+
+
+@case("demo/a script without rules replaces the default, too")
+def _(context):
+    for name, text in (("empty", ""), ("empty.toml", "fault = []\n"),
+                       ("empty.json", '{"fault": []}')):
+        path = os.path.join(context.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        report = json.loads(_demo(context, "--script", path, "--json"))
+        check(report["faults"] == [] and report["injured"] == 0, f"{name}: {report['faults']}")
+
+
+@case("demo/rules of options and scripts act in the order given")
+def _(context):
+    path = os.path.join(context.folder, "ordered")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("drop 2nd SEND\ndrop 3rd SEND\n")
+    report = json.loads(_demo(context, "--fault", "drop 1st SEND", "--script", path, "--fault",
+                              "drop 4th SEND", "--json"))
+    check(report["faults"] == ["drop 1st SEND", "drop 2nd SEND", "drop 3rd SEND", "drop 4th SEND"],
+          f"{report['faults']}")
+
+
 @case("demo/the capture decodes and tells every fault")
 def _(context):
     path = os.path.join(context.folder, "demo.pcapng")
