@@ -19,6 +19,7 @@
 #include "limited_resources.hpp"
 #include "nic/event_loop.hpp"
 #include "out_of_band.hpp"
+#include "patience.hpp"
 #include "pingpong_payload.hpp"
 #include "subcommands.hpp"
 #include "vanished_link.hpp"
@@ -417,20 +418,19 @@ void PingPong::run() {
   const Interruption interruption(loop);
   started_ = nic::real_now();
   take_completions();
-  const auto turned = [this] {
+  Patience patience(options_.patience(), progress(), started_);
+  const auto turned = [&] {
     take_completions();
+    patience.note(progress(), nic::real_now);
     return done();
   };
-  std::uint64_t before = progress();
-  while (!loop.run_until(
-      turned, options_.timeout > 0 ? nic::real_now() + options_.patience() : wire::kNever)) {
+  while (!loop.run_until(turned, patience.deadline())) {
     if (interrupted()) fail("interrupted: {}", where());
     require_link(nic_);
-    if (progress() == before) {
+    if (nic::real_now() >= patience.deadline()) {
       fail("nothing came for {} s: {}{}", options_.timeout, where(),
            options_.reliable() ? "" : " (UC and UD do not recover what is lost)");
     }
-    before = progress();
   }
   ended_ = nic::real_now();
 }
