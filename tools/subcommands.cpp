@@ -66,7 +66,8 @@ int run_guarded(const Subcommand& subcommand, int argc, char** argv) {
   const std::string who = fmt::format("softrnic {}", subcommand.name);
   try {
     const int status = subcommand.run(argc, argv);
-    if (std::fflush(stdout) == 0) return status;
+    // A flush in between may have failed, and taken with it what it could not write.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
     return complain(who, "standard output could not be written (is the disk full?)", kFailure);
   } catch (const Failure& failure) {
     std::fflush(stdout);
