@@ -24,7 +24,8 @@ constexpr wire::Duration kFlushInterval = std::chrono::seconds(1);
 struct CaptureFile::Impl {
   explicit Impl(FileDescriptor opened) : file(std::move(opened)) { buffer.reserve(kBufferSize); }
 
-  // Empties the buffer into the file. After a failure nothing more is written.
+  // Empties the buffer into the file. After a failure nothing more is written, and what the file
+  // took of a block it had no room for is cut off again (which a pipe does not allow).
   void flush() {
     std::size_t done = 0;
     while (!failed && done < buffer.size()) {
@@ -35,13 +36,31 @@ struct CaptureFile::Impl {
         failed = true;
       }
     }
+    if (!failed) {
+      size += buffer.size();
+    } else if (done > 0) {
+      size += whole_blocks(done);
+      [[maybe_unused]] const int cut = ::ftruncate(file.get(), static_cast<off_t>(size));
+    }
     buffer.clear();
+  }
+
+  // Bytes of the blocks that lie whole within the buffer's first `end` bytes.
+  std::size_t whole_blocks(std::size_t end) const {
+    std::size_t whole = 0;
+    while (whole < end) {
+      const std::size_t length = pcapng::block_length(std::span(buffer).subspan(whole));
+      if (length > end - whole) break;
+      whole += length;
+    }
+    return whole;
   }
 
   FileDescriptor file;
   std::vector<std::byte> buffer;
   std::vector<std::uint32_t> snap_lengths;  // by interface
   wire::Instant last_flush{};
+  std::uint64_t size = 0;  // of the file
   bool failed = false;
 };
 

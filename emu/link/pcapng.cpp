@@ -81,6 +81,14 @@ class Block {
 
 }  // namespace
 
+std::size_t block_length(std::span<const std::byte> block) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    length |= std::to_integer<std::size_t>(block[4 + i]) << (8 * i);
+  }
+  return length;
+}
+
 void append_section_header(Bytes& out) {
   const Block block(out, kSectionHeader);
   append_le(out, kByteOrderMagic);

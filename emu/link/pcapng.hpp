@@ -5,7 +5,9 @@
 // endian, so that the same frames give the same file on every machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,5 +33,8 @@ struct Packet {
 
 // Enhanced packet.
 void append_packet(std::vector<std::byte>& out, const Packet& packet, const wire::ByteChain& frame);
+
+// Length of the block that begins here and was appended by one of these.
+std::size_t block_length(std::span<const std::byte> block);
 
 }  // namespace softrnic::link::pcapng

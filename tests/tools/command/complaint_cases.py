@@ -3,11 +3,13 @@
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
 import tempfile
 
+import network
 import processes
 from cases import Skipped, case, check
 
@@ -222,12 +224,63 @@ def _(context):
     check(done.stderr.startswith("softrnic demo: ") and done.stderr.count("\n") == 1, done.stderr)
 
 
+def _blocks(path):
+    """Lengths of a pcapng file's blocks, and what is left of the last."""
+    with open(path, "rb") as file:
+        capture = file.read()
+    lengths, at = [], 0
+    while len(capture) - at >= 12:
+        length = int.from_bytes(capture[at + 4:at + 8], "little")
+        if length > len(capture) - at:
+            break
+        lengths.append(length)
+        at += length
+    return lengths, len(capture) - at
+
+
+@case("complaint/a disk that fills under a capture leaves whole packets")
+def _(context):
+    path = os.path.join(context.folder, "cut.pcapng")
+    room = 300001  # within a packet: a block is a multiple of four
+
+    def small_disk():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+    # A file may not grow beyond that: EFBIG, since Python ignores SIGXFSZ and so does its child.
+    done = subprocess.run([context.program, "demo", "-w", path], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, restore_signals=False,
+                          preexec_fn=small_disk)
+    check(done.returncode == _FAILURE and f"{path} is incomplete" in done.stderr, f"{done}")
+    lengths, rest = _blocks(path)
+    check(rest == 0, f"{rest} bytes of a block are left at the end")
+    check(room - 5000 < sum(lengths) < room, f"{sum(lengths)} bytes are there")
+
+
 @case("complaint/a full disk under the output")
 def _(context):
+    _complains_of_output([context.program, "demo"])
+    link = ["--link", "tap:tap1", "--ip", "10.77.0.1/24"]
+    for words in (["peer", *link, "--for", "0.01"], ["peer", *link, "--for", "0.01", "--json"]):
+        _complains_of_output(context.network.inside([context.program, *words]))
+
+
+@case("complaint/a full disk under the output of a pingpong")
+def _(context):
+    peer = context.start("peer", "--link", "tap:tap1", "--ip", "10.77.0.1/24", "--listen", "18601",
+                         "--json", inside=context.network)
+    with processes.running(peer):
+        check('"ready"' in peer.stdout.readline(), "the peer did not start")
+        words = ["pingpong", "--link", "tap:tap2", "--ip", "10.77.0.2/24", "-p", "18601", "-n", "5",
+                 network.BRIDGE_IPV4]
+        _complains_of_output(context.network.inside([context.program, *words]))
+
+
+def _complains_of_output(command):
     with open("/dev/full", "w", encoding="utf-8") as full:
-        done = subprocess.run([context.program, "demo"], stdin=subprocess.DEVNULL, stdout=full,
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=full,
                               stderr=subprocess.PIPE, text=True, check=False)
     check(done.returncode == _FAILURE and done.stderr.count("\n") == 1, f"{done}")
+    check("standard output could not be written" in done.stderr, f"{done}")
 
 
 @case("complaint/a link that fails leaves no capture behind")
