@@ -22,7 +22,8 @@ SANITIZER_ENVIRONMENT = {
 @dataclasses.dataclass
 class Program:
     name: str
-    command: list
+    target: str  # what to build for it
+    command: list  # empty as long as it is not built
     directory: str
     environment: dict
     is_catch2: bool
@@ -41,22 +42,23 @@ def of_build(top, preset):
 
 def _program(test, folder):
     properties = {item["name"]: item["value"] for item in test.get("properties", [])}
+    labels = properties.get("LABELS", [])
+    named = [label.removeprefix("target=") for label in labels if label.startswith("target=")]
     variables = dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", []))
     skip_status = properties.get("SKIP_RETURN_CODE")
     return Program(
-        name=test["name"], command=test.get("command", []),
+        name=test["name"], target=(named or [test["name"]])[0], command=test.get("command", []),
         directory=properties.get("WORKING_DIRECTORY", folder),
         environment={**SANITIZER_ENVIRONMENT, **os.environ, **variables},
-        is_catch2="catch2" in properties.get("LABELS", []),
-        is_sanitized=not {"catch2", "sanitized"}.isdisjoint(properties.get("LABELS", [])),
+        is_catch2="catch2" in labels,
+        is_sanitized=not {"catch2", "sanitized"}.isdisjoint(labels),
         skip_status=None if skip_status is None else int(skip_status),
         alone=bool(properties.get("RUN_SERIAL", False)))
 
 
 def sanitized_targets(top, preset):
     """What the sanitizers' groups build: each program once, however many tests it makes."""
-    return sorted({os.path.basename(program.command[0]) if program.command else program.name
-                   for program in of_build(top, preset) if program.is_sanitized})
+    return sorted({program.target for program in of_build(top, preset) if program.is_sanitized})
 
 
 def run_all(programs, group, results, selection, limit, workers):
