@@ -6,6 +6,7 @@
 
 #include "analysis/cm_exchange.hpp"
 #include "analysis/congestion.hpp"
+#include "analysis/forgetting.hpp"
 #include "analysis/ledger.hpp"
 #include "analysis/message_tracker.hpp"
 #include "analysis/request_sequence.hpp"
@@ -17,11 +18,6 @@ namespace softrnic::analysis {
 namespace {
 
 using wire::Service;
-
-bool is_reliable(Service service) {
-  return service == Service::reliable_connection ||
-         service == Service::extended_reliable_connection;
-}
 
 // Where the record of a frame is: pages of frame numbers, made as they come up, as a capture may
 // hold little RoCE.
@@ -70,7 +66,10 @@ void count_packet(Stream& stream, const Frame& frame, std::uint8_t sender) {
 }  // namespace
 
 struct Analyzer::State {
-  explicit State(const AnalyzerOptions& options) : streams(options) {}
+  explicit State(AnalyzerOptions& options)
+      : ledger(options.forgets, std::move(options.message_gone)),
+        streams(options),
+        forgetting(options.remembered, ledger, streams) {}
 
   void on_packet(Observation& o, Direction& d, std::uint32_t direction);
   void on_request(Observation& o, Direction& d, std::uint32_t direction);
@@ -84,12 +83,14 @@ struct Analyzer::State {
   void expect_data(NumberSpace& n, const SentPacket& packet);
   void show_flight(Observation& o, const NumberSpace& n);
   void check_credits(Observation& o, NumberSpace& n);
+  void restart(std::uint32_t direction, const Frame& frame);
 
   Ledger ledger;
   FrameIndex frames;
   StreamTable streams;
   CmExchange connections;
   Congestion congestion;
+  Forgetting forgetting;
 };
 
 Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(options)) {}
@@ -100,30 +101,37 @@ const PacketRecord& Analyzer::on_packet(const Frame& frame) {
   State& s = *state_;
   const std::uint32_t direction = s.streams.direction_of(frame);
   Direction& d = s.streams.direction(direction);
-  const bool reliable = is_reliable(d.service);
   PacketRecord record;
   record.time = frame.time;
   record.frame = frame.number;
-  record.first_finding = static_cast<std::uint32_t>(s.ledger.findings.size());
-  const std::uint32_t index = s.ledger.records.push_back(record);
-  s.frames.set(frame.number, index);
+  const std::uint32_t index = s.ledger.add(record);
+  if (!s.ledger.forgets()) s.frames.set(frame.number, index);
 
   bool restarted = false;
   if (frame.icrc != IcrcVerdict::bad && !frame.opcode->is_response() &&
       d.service != Service::unreliable_datagram && d.service != Service::congestion_notification) {
     const Observation probe{frame, s.ledger, s.streams.stream(d.stream), index,
-                            s.ledger.records[index]};
-    restarted = RequestSequence(d.requests, reliable).restarts(probe);
-    if (restarted) s.streams.restart(direction, frame);
+                            s.ledger.record(index)};
+    restarted = RequestSequence(d.numbers(), d.is_reliable()).restarts(probe);
+    if (restarted) s.restart(direction, frame);
   }
-  Observation o{frame, s.ledger, s.streams.stream(d.stream), index, s.ledger.records[index]};
+  Observation o{frame, s.ledger, s.streams.stream(d.stream), index, s.ledger.record(index)};
   o.record.stream = d.stream;
   o.record.sender = d.side;
   o.record.previous_frame = o.stream.last_frame;
   count_packet(o.stream, frame, d.side);
   if (restarted) o.find(FindingKind::connection_restarted);
   s.on_packet(o, d, direction);
+  if (s.ledger.forgets()) s.forgetting.on_packet(frame.opcode->is_response() ? d.peer : direction);
   return o.record;
+}
+
+void Analyzer::State::restart(std::uint32_t direction, const Frame& frame) {
+  const Direction& d = streams.direction(direction);
+  const Direction* peer = streams.peer(d);
+  if (d.requests != nullptr) forgetting.forget(*d.requests);
+  if (peer != nullptr && peer->requests != nullptr) forgetting.forget(*peer->requests);
+  streams.restart(direction, frame);
 }
 
 void Analyzer::State::on_packet(Observation& o, Direction& d, std::uint32_t direction) {
@@ -148,8 +156,8 @@ void Analyzer::State::on_packet(Observation& o, Direction& d, std::uint32_t dire
 // --- requests ---
 
 void Analyzer::State::on_request(Observation& o, Direction& d, std::uint32_t direction) {
-  const bool reliable = is_reliable(d.service);
-  NumberSpace& n = d.requests;
+  const bool reliable = d.is_reliable();
+  NumberSpace& n = d.numbers();
   ++o.sender().requests;
   RequestSequence sequence(n, reliable);
   const bool fresh = !n.begun || !o.psn().before(n.next);
@@ -175,7 +183,7 @@ void Analyzer::State::check_credits(Observation& o, NumberSpace& n) {
 }
 
 void Analyzer::State::expect_answer(Observation& o, Direction& d, const SentPacket& packet) {
-  NumberSpace& n = d.requests;
+  NumberSpace& n = d.numbers();
   if (packet.psn.before(n.unacknowledged)) return;
   if (n.outstanding.size() == PsnHistory<SentPacket>::kBound) {
     n.bytes_in_flight -= n.outstanding.front().bytes;
@@ -197,20 +205,16 @@ void Analyzer::State::expect_data(NumberSpace& n, const SentPacket& packet) {
     const std::int32_t behind = n.next.since(read.first);
     return behind < 0 || behind > wire::Psn::kWindow / 2;
   };
-  const auto drop = [&] {
-    if (!n.reads.front().finished && n.reads_outstanding > 0) --n.reads_outstanding;
-    n.reads.pop_front();
-    ++n.reads_dropped;
-  };
   while (!n.reads.empty() &&
          (is_old(n.reads.front()) || n.reads.size() >= PsnHistory<SentPacket>::kBound ||
           (n.reads.front().finished && n.reads.size() > n.reads_outstanding + kFinishedReads))) {
-    drop();
+    ledger.messages.release(n.drop_read());
   }
   ReadRequest read;
   read.first = read.next_response = packet.psn;
   read.psn_count = packet.psn_count;
   read.message = packet.message;
+  ledger.messages.hold(read.message);
   const std::size_t at = n.reads.insert(
       read, kSortDepth, [](const auto& a, const auto& b) { return a.first.before(b.first); });
   n.read_front = std::clamp<std::uint64_t>(n.read_front, n.reads_dropped, n.reads_dropped + at);
@@ -233,7 +237,7 @@ void Analyzer::State::on_response(Observation& o, Direction& d) {
     NumberSpace unseen;
     return on_response(o, unseen);
   }
-  on_response(o, requester->requests);
+  on_response(o, requester->numbers());
 }
 
 void Analyzer::State::on_response(Observation& o, NumberSpace& n) {
@@ -248,7 +252,7 @@ void Analyzer::State::on_response(Observation& o, NumberSpace& n) {
 // A UD queue pair numbers over all its destinations, so that its PSNs say nothing here but that a
 // packet was doubled.
 void Analyzer::State::on_datagram(Observation& o, Direction& d) {
-  NumberSpace& n = d.requests;
+  NumberSpace& n = d.numbers();
   ++o.sender().requests;
   if (!n.begun) n.origin = n.next = o.psn();
   n.begun = true;
@@ -256,15 +260,18 @@ void Analyzer::State::on_datagram(Observation& o, Direction& d) {
   SentPacket* before = n.sent.find(o.psn());
   const bool repeated = before != nullptr && o.frame.checksum != 0 &&
                         before->checksum == o.frame.checksum &&
-                        o.frame.time - ledger.records[before->record].time < kDuplicateWindow;
+                        o.frame.time - before->first_time < kDuplicateWindow;
   if (repeated) {
-    o.record.original = ledger.frame_of(before->record);
+    o.record.original = before->first_frame;
     o.find(FindingKind::duplicate, o.record.original);
     ++o.sender().duplicates;
   } else {
     SentPacket packet;
     packet.psn = o.psn();
-    packet.record = packet.last_record = o.index;
+    packet.record = o.index;
+    packet.first_frame = o.frame.number;
+    packet.first_time = o.frame.time;
+    packet.set_newest(o.index, o.frame.number, o.frame.time);
     packet.checksum = o.frame.checksum;
     n.sent.insert(packet);
     o.sender().bytes += o.frame.payload_size;
@@ -283,8 +290,8 @@ void Analyzer::State::on_cm_message(Observation& o) {
   o.record.repetition = news->repetition;
   o.record.answers = news->answers;
   const std::uint32_t answered = frames.find(news->answers);
-  if (answered != kNone && ledger.records[answered].answered_in == 0) {
-    ledger.records[answered].answered_in = o.frame.number;
+  if (answered != kNone && ledger.record(answered).answered_in == 0) {
+    ledger.set_answered(answered, o.frame.number);
   }
   if (news->connected) streams.connect(*news->connected);
 }
@@ -300,25 +307,30 @@ void Analyzer::State::on_cnp(Observation& o, Direction& d) {
 void Analyzer::State::on_bad_icrc(Observation& o, Direction& d) {
   o.find(FindingKind::bad_icrc);
   ++o.sender().bad_icrc;
-  const Service service = d.service;
-  if (!is_reliable(service) && service != Service::unreliable_connection) return;
+  if (!d.is_reliable() && d.service != Service::unreliable_connection) return;
   if (!o.frame.opcode->is_response()) {
-    RequestSequence(d.requests, is_reliable(service)).place_spoilt(o);
-    o.record.relative_psn = d.requests.relative(o.psn());
+    RequestSequence(d.numbers(), d.is_reliable()).place_spoilt(o);
+    o.record.relative_psn = d.numbers().relative(o.psn());
   } else if (Direction* requester = streams.peer(d)) {
-    ResponseSequence(requester->requests).on_spoilt(o);
+    ResponseSequence(requester->numbers()).on_spoilt(o);
   }
+}
+
+void Analyzer::finish() {
+  state_->ledger.messages.let_go_of_all();
 }
 
 // --- what is known ---
 
 const PacketRecord* Analyzer::find(std::uint32_t frame) const {
+  Ledger& ledger = state_->ledger;
+  if (ledger.forgets()) return ledger.newest().frame == frame ? &ledger.newest() : nullptr;
   const std::uint32_t record = state_->frames.find(frame);
-  return record == kNone ? nullptr : &state_->ledger.records[record];
+  return record == kNone ? nullptr : &ledger.record(record);
 }
 
 std::span<const Finding> Analyzer::findings(const PacketRecord& record) const {
-  return std::span(state_->ledger.findings).subspan(record.first_finding, record.finding_count);
+  return state_->ledger.findings_of(record);
 }
 
 std::size_t Analyzer::stream_count() const {
@@ -338,11 +350,8 @@ const Message& Analyzer::message(std::uint32_t index) const {
 }
 
 std::size_t Analyzer::memory() const {
-  const Ledger& ledger = state_->ledger;
-  return ledger.records.memory() + ledger.messages.memory() +
-         ledger.findings.capacity() * sizeof(Finding) + state_->frames.memory() +
-         state_->streams.memory() + ledger.extents.memory() + state_->connections.memory() +
-         state_->congestion.memory();
+  return state_->ledger.memory() + state_->frames.memory() + state_->streams.memory() +
+         state_->connections.memory() + state_->congestion.memory() + state_->forgetting.memory();
 }
 
 }  // namespace softrnic::analysis

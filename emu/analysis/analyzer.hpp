@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -29,6 +30,16 @@ struct KnownConnection {
 
 struct AnalyzerOptions {
   std::vector<KnownConnection> connections;
+
+  // For captures read once from end to end: only what a later packet may still have to do with is
+  // kept, so that memory depends on the connections and not on the frames. What is said of a packet
+  // is then to be taken from on_packet(), and what became of a message from `message_gone`.
+  bool forgets = false;
+  // Packets, of all connections together, that are remembered besides those that wait for their
+  // answer. A repetition of anything older is not known for one.
+  std::uint32_t remembered = 1 << 17;
+  // A message that nothing can change any more; its number may be another one's from now on.
+  std::function<void(const Message&)> message_gone;
 };
 
 class Analyzer {
@@ -40,13 +51,17 @@ class Analyzer {
 
   const PacketRecord& on_packet(const Frame& frame);
 
+  // No more packets come: the messages that are left go to `message_gone`. The last call.
+  void finish();
+
   // Of a frame given before; the first packet of it when it held several. Null otherwise. O(1).
+  // Where the analyzer forgets: of the newest one alone, and so are its findings.
   const PacketRecord* find(std::uint32_t frame) const;
   std::span<const Finding> findings(const PacketRecord& record) const;
 
   std::size_t stream_count() const;
   const Stream& stream(std::uint32_t index) const;
-  std::size_t message_count() const;
+  std::size_t message_count() const;  // so far
   const Message& message(std::uint32_t index) const;
 
   // Bytes this analyzer holds, for the curious.

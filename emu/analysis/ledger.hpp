@@ -1,29 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ledger: everything the analysis has said so far, and what memory was seen to be used. Parts
-// of the analysis write into it through the observation of one packet.
+// The ledger: what the analysis has said so far, everything or what may still be referred to, and
+// what memory was seen to be used. Parts of the analysis write into it through the observation of
+// one packet.
 #pragma once
 
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/finding.hpp"
 #include "analysis/frame.hpp"
 #include "analysis/memory_extent.hpp"
 #include "analysis/message.hpp"
+#include "analysis/message_store.hpp"
 #include "analysis/packet_record.hpp"
 #include "analysis/paged_array.hpp"
 #include "analysis/stream.hpp"
 
 namespace softrnic::analysis {
 
-struct Ledger {
-  PagedArray<PacketRecord> records;
-  PagedArray<Message> messages;
+class Ledger {
+ public:
+  // `forgets`: only the newest record and its findings are kept.
+  explicit Ledger(bool forgets = false, MessageStore::Sink sink = {})
+      : messages(forgets, std::move(sink)), forgets_(forgets) {}
+
+  bool forgets() const { return forgets_; }
+
+  // The number of a new record.
+  std::uint32_t add(PacketRecord record) {
+    record.first_finding = findings_gone_ + static_cast<std::uint32_t>(findings.size());
+    if (!forgets_) return records_.push_back(record);
+    messages.let_go();
+    findings_gone_ = record.first_finding;
+    findings.clear();
+    newest_ = record;
+    return packets_++;
+  }
+  // For ever, or, where it forgets, of the newest one alone.
+  PacketRecord& record(std::uint32_t index) { return forgets_ ? newest_ : records_[index]; }
+  const PacketRecord& newest() const { return newest_; }
+
+  void set_answered(std::uint32_t record, std::uint32_t frame) {
+    if (!forgets_) records_[record].answered_in = frame;
+  }
+
+  std::span<const Finding> findings_of(const PacketRecord& record) const {
+    const std::size_t from = record.first_finding - findings_gone_;
+    if (from > findings.size() || record.finding_count > findings.size() - from) return {};
+    return std::span(findings).subspan(from, record.finding_count);
+  }
+
+  std::size_t memory() const {
+    return records_.memory() + messages.memory() + findings.capacity() * sizeof(Finding) +
+           extents.memory();
+  }
+
+  MessageStore messages;
   std::vector<Finding> findings;
   MemoryExtent extents;
 
-  std::uint32_t frame_of(std::uint32_t record) const {
-    return record == kNone ? 0 : records[record].frame;
-  }
+ private:
+  bool forgets_;
+  PagedArray<PacketRecord> records_;
+  PacketRecord newest_;
+  std::uint32_t packets_ = 0;
+  std::uint32_t findings_gone_ = 0;
 };
 
 // One packet as it is looked at: the frame, where what is said of it goes, and its stream.

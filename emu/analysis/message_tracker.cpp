@@ -17,6 +17,10 @@ bool is_mtu(std::uint32_t size) {
   return size >= 256 && size <= 4096 && (size & (size - 1)) == 0;
 }
 
+bool begun_before_capture(const Message& message) {
+  return message.number == 0;
+}
+
 bool covers(const Message& message, Psn psn) {
   const std::int32_t distance = psn.since(Psn(message.first_psn));
   return distance >= 0 && distance < static_cast<std::int32_t>(message.psn_count);
@@ -35,7 +39,7 @@ void MessageTracker::on_request(Observation& o, const RequestSequence::Place& pl
   if (!reliable_ && o.frame.opcode->starts_message() && n_.open_message != kNone) {
     // UC does not mend: what came before is lost for good.
     o.ledger.messages[n_.open_message].state = MessageState::abandoned;
-    n_.open_message = kNone;
+    set_open(o, kNone);
   }
   const std::uint32_t index = message_of(o, place);
   add(o, *place.packet, index);
@@ -156,7 +160,7 @@ void MessageTracker::check_order(Observation& o, const RequestSequence::Place& p
   const bool inside = !wire::info(before->opcode).ends_message();
   const bool starts = o.frame.opcode->starts_message();
   if (inside == !starts && (starts || message != kNone)) return;
-  o.find(FindingKind::wrong_opcode_order, o.ledger.frame_of(before->last_record));
+  o.find(FindingKind::wrong_opcode_order, before->last_frame);
   if (inside && before->message != kNone) {
     Message& broken = o.ledger.messages[before->message];
     if (broken.state == MessageState::open) broken.state = MessageState::abandoned;
@@ -193,14 +197,17 @@ std::uint32_t MessageTracker::offset_in(const Observation& o, const Message& mes
   return packets <= 0 ? 0 : static_cast<std::uint32_t>(packets) * o.stream.path_mtu;
 }
 
-bool MessageTracker::begun_before_capture(const Message& message) const {
-  const SentPacket* first = n_.sent.find(Psn(message.first_psn));
-  return first == nullptr || !wire::info(first->opcode).starts_message();
+void MessageTracker::set_open(Observation& o, std::uint32_t index) {
+  o.ledger.messages.hold(index);
+  o.ledger.messages.release(n_.open_message);
+  n_.open_message = index;
 }
 
 void MessageTracker::add(Observation& o, SentPacket& packet, std::uint32_t index) {
   Message& message = o.ledger.messages[index];
   const wire::OpcodeInfo& opcode = *o.frame.opcode;
+  o.ledger.messages.hold(index);
+  o.ledger.messages.release(packet.message);
   packet.message = index;
   o.record.message = index;
   ++message.packets;
@@ -228,7 +235,7 @@ void MessageTracker::add(Observation& o, SentPacket& packet, std::uint32_t index
   if (opcode.ends_message()) {
     end(o, message, partial ? 0 : size);
   } else {
-    n_.open_message = index;
+    set_open(o, index);
   }
   const bool whole = !partial && message.psn_count != 0 && message.packets == message.psn_count &&
                      message.payload_bytes == message.length;
@@ -243,7 +250,7 @@ void MessageTracker::add(Observation& o, SentPacket& packet, std::uint32_t index
 }
 
 void MessageTracker::end(Observation& o, Message& message, std::uint32_t size) {
-  if (n_.open_message == o.record.message) n_.open_message = kNone;
+  if (n_.open_message == o.record.message) set_open(o, kNone);
   message.psn_count = static_cast<std::uint32_t>(o.psn().since(Psn(message.first_psn))) + 1;
   if (message.operation == Operation::send) {
     message.length = size;

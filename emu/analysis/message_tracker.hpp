@@ -31,7 +31,7 @@ class MessageTracker {
   void repeat(Observation& o, SentPacket* packet);
   void end(Observation& o, Message& message, std::uint32_t size);
   std::uint32_t offset_in(const Observation& o, const Message& message) const;
-  bool begun_before_capture(const Message& message) const;
+  void set_open(Observation& o, std::uint32_t index);
 
   NumberSpace& n_;
   bool reliable_;

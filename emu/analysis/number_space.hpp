@@ -39,8 +39,13 @@ inline constexpr std::size_t kFinishedReads = 256;
 // A request packet that was seen, or seen spoilt.
 struct SentPacket {
   wire::Psn psn;
-  std::uint32_t record = kNone;       // first packet with this PSN
-  std::uint32_t last_record = kNone;  // newest one
+  wire::Instant first_time;           // of the first packet with this PSN
+  wire::Instant last_time;            // of the newest one
+  std::uint32_t record = kNone;       // of the first
+  std::uint32_t last_record = kNone;  // of the newest
+  std::uint32_t first_frame = 0;
+  std::uint32_t last_frame = 0;
+  std::uint32_t answered_in = 0;  // the first one, as in its record
   std::uint32_t message = kNone;
   std::uint32_t psn_count = 1;
   std::uint32_t payload_size = 0;
@@ -49,6 +54,12 @@ struct SentPacket {
   wire::Opcode opcode{};
   std::uint8_t repetitions = 0;
   bool spoilt = false;  // only with a wrong ICRC so far: taken for lost
+
+  void set_newest(std::uint32_t of_record, std::uint32_t frame, wire::Instant time) {
+    last_record = of_record;
+    last_frame = frame;
+    last_time = time;
+  }
 };
 
 // A request packet that waits for its acknowledgement.
@@ -74,7 +85,7 @@ struct ReadRequest {
 // A response that was seen, one per PSN.
 struct SeenResponse {
   wire::Psn psn;
-  std::uint32_t record = kNone;
+  std::uint32_t frame = 0;
   std::uint64_t value = 0;  // of an atomic
 };
 
@@ -172,10 +183,25 @@ struct NumberSpace {
   std::uint32_t open_message = kNone;
   std::uint32_t messages = 0;
 
+  // --- forgetting: entries of each history whose time had come while they were still needed ---
+  std::uint32_t sent_owed = 0;
+  std::uint32_t responses_owed = 0;
+
   // From the first PSN seen on, without end: the 24 bits of the wire wrap.
   std::int64_t next_relative = 0;
   std::int32_t relative(wire::Psn psn) const {
     return static_cast<std::int32_t>(next_relative + psn.since(next));
+  }
+
+  // Lets go of the oldest READ; says which message it was.
+  std::uint32_t drop_read() {
+    const ReadRequest& oldest = reads.front();
+    const std::uint32_t message = oldest.message;
+    if (!oldest.finished && reads_outstanding > 0) --reads_outstanding;
+    reads.pop_front();
+    ++reads_dropped;
+    if (read_front < reads_dropped) read_front = reads_dropped;
+    return message;
   }
 
   void move_next(wire::Psn to) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace softrnic::analysis {
@@ -15,9 +16,9 @@ class PagedArray {
  public:
   static constexpr std::size_t kPage = std::size_t{1} << kPageBits;
 
-  std::uint32_t push_back(const T& value) {
+  std::uint32_t push_back(T value) {
     if (size_ == pages_.size() * kPage) pages_.push_back(std::make_unique<T[]>(kPage));
-    pages_.back()[size_ & (kPage - 1)] = value;
+    pages_.back()[size_ & (kPage - 1)] = std::move(value);
     return static_cast<std::uint32_t>(size_++);
   }
 

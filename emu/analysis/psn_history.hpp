@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is remembered of the packets of one direction, found by PSN: the newest kBound of them.
+// What is remembered of the packets of one direction, found by PSN: the newest kBound of them, or
+// fewer where the oldest are taken out.
 //
 // Entries lie in a ring in the order they came; an open-addressing index leads from a PSN to its
-// place there. Both grow with use, so that a short connection costs little.
+// place there. Both grow and shrink with use, and a few entries need no index, so that a short
+// connection costs little.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "wire/psn.hpp"
@@ -18,7 +21,7 @@ class PsnHistory {
   static constexpr std::uint32_t kBound = 1 << 16;
 
   Entry* find(wire::Psn psn) {
-    if (index_.empty()) return nullptr;
+    if (index_.empty()) return scan(psn);
     for (std::uint32_t i = home(psn);; i = next(i)) {
       if (index_[i] == kFree) return nullptr;
       Entry& entry = entries_[index_[i]];
@@ -26,23 +29,44 @@ class PsnHistory {
     }
   }
 
-  // A second entry of one PSN takes the place of the first. Good until the next insert().
-  Entry& insert(const Entry& value) {
-    if (Entry* known = find(value.psn)) return *known = value;
-    if (size_ == entries_.size() && size_ < kBound) grow();
-    if (size_ == kBound) {
-      erase(entries_[oldest_].psn);
-    } else {
-      ++size_;
+  // A second entry of one PSN takes the place of the first. Good until the next insert(). An entry
+  // that gives way is told to `drop` before.
+  template <class Drop>
+  Entry& insert(const Entry& value, Drop drop) {
+    if (Entry* known = find(value.psn)) {
+      drop(*known);
+      return *known = value;
     }
-    const std::uint32_t place = oldest_;
-    oldest_ = place + 1 == entries_.size() ? 0 : place + 1;
+    if (size_ == kBound) {
+      drop(front());
+      pop_front();
+    } else if (size_ == entries_.size()) {
+      resize(entries_.empty() ? kFewest : 2 * size_);
+    }
+    const std::uint32_t place = place_of(size_++);
     entries_[place] = value;
-    link(place);
+    if (!index_.empty()) link(place);
+    ++inserted_;
     return entries_[place];
+  }
+  Entry& insert(const Entry& value) {
+    return insert(value, [](Entry&) {});
   }
 
   bool empty() const { return size_ == 0; }
+  std::uint32_t size() const { return size_; }
+  Entry& front() { return entries_[head_]; }  // the oldest
+  Entry& at(std::uint32_t i) { return entries_[place_of(i)]; }
+
+  void pop_front() {
+    if (!index_.empty()) erase(entries_[head_].psn);
+    head_ = place_of(1);
+    --size_;
+    if (entries_.size() > kScanned && size_ * 8 < entries_.size()) resize(size_ * 2);
+  }
+
+  // Entries that were added since this was asked last.
+  std::uint32_t take_inserted() { return std::exchange(inserted_, 0); }
 
   std::size_t memory() const {
     return entries_.capacity() * sizeof(Entry) + index_.capacity() * sizeof(index_[0]);
@@ -50,6 +74,20 @@ class PsnHistory {
 
  private:
   static constexpr std::uint32_t kFree = 0xffffffff;
+  static constexpr std::uint32_t kFewest = 2;
+  static constexpr std::uint32_t kScanned = 8;  // so many are looked through without an index
+
+  Entry* scan(wire::Psn psn) {
+    for (std::uint32_t i = size_; i-- > 0;) {
+      Entry& entry = entries_[place_of(i)];
+      if (entry.psn == psn) return &entry;
+    }
+    return nullptr;
+  }
+
+  std::uint32_t place_of(std::uint32_t i) const {
+    return (head_ + i) & static_cast<std::uint32_t>(entries_.size() - 1);
+  }
 
   // Sixteen neighbouring PSNs share a cache line; READs, whose PSNs lie far apart, are spread.
   static constexpr std::uint32_t kLine = 16;
@@ -81,11 +119,19 @@ class PsnHistory {
     index_[hole] = kFree;
   }
 
-  // Only before the ring has turned round: entries then lie from 0 to size_.
-  void grow() {
-    oldest_ = size_;
-    entries_.resize(entries_.empty() ? kLine / 2 : 2 * entries_.size());
-    index_.assign(2 * entries_.size(), kFree);
+  // Room for a power of two of entries, at least for those there.
+  void resize(std::uint32_t room) {
+    std::uint32_t capacity = kFewest;
+    while (capacity < room) capacity *= 2;
+    std::vector<Entry> entries(capacity);
+    for (std::uint32_t i = 0; i < size_; ++i) entries[i] = at(i);
+    entries_ = std::move(entries);
+    head_ = 0;
+    if (capacity <= kScanned) {
+      index_ = {};
+      return;
+    }
+    std::vector<std::uint32_t>(2 * std::size_t{capacity}, kFree).swap(index_);
     shift_ = 32;
     for (std::size_t lines = index_.size() / kLine; lines > 1; lines /= 2) --shift_;
     for (std::uint32_t place = 0; place < size_; ++place) link(place);
@@ -93,9 +139,10 @@ class PsnHistory {
 
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> index_;
-  std::uint32_t oldest_ = 0;  // where the next entry goes
+  std::uint32_t head_ = 0;  // where the oldest lies
   std::uint32_t size_ = 0;
   std::uint32_t shift_ = 32;
+  std::uint32_t inserted_ = 0;
 };
 
 }  // namespace softrnic::analysis

@@ -218,7 +218,7 @@ RequestSequence::Place RequestSequence::advance(Observation& o, std::uint32_t co
 
 RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& packet) {
   const Place place{&packet, false, false};
-  o.record.original = o.ledger.frame_of(packet.record);
+  o.record.original = packet.first_frame;
   if (!is_same(o, packet)) {
     o.find(FindingKind::reused_psn, o.record.original);
     return place;
@@ -253,15 +253,15 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
   }
   packet.run = n_.run.id;
   say_why(o, packet, true);
-  packet.last_record = o.index;
+  packet.set_newest(o.index, o.frame.number, o.frame.time);
   packet.checksum = o.frame.checksum;
   return place;
 }
 
 RequestSequence::Place RequestSequence::doubled(Observation& o, SentPacket& packet) {
-  o.find(FindingKind::duplicate, o.ledger.frame_of(packet.last_record));
+  o.find(FindingKind::duplicate, packet.last_frame);
   ++o.sender().duplicates;
-  packet.last_record = o.index;
+  packet.set_newest(o.index, o.frame.number, o.frame.time);
   return {&packet, false, false};
 }
 
@@ -287,12 +287,18 @@ RequestSequence::Place RequestSequence::fill(Observation& o, SentPacket* spoilt,
   } else {
     begin_run(o, {}, count);
   }
-  const std::uint32_t original = spoilt == nullptr ? kNone : spoilt->record;
+  const SentPacket original = spoilt == nullptr ? SentPacket{} : *spoilt;
+  const bool captured = original.record != kNone;
   SentPacket& packet = remember(o, count);
-  if (original != kNone) packet.record = original;
+  if (captured) {
+    packet.record = original.record;
+    packet.first_frame = original.first_frame;
+    packet.first_time = original.first_time;
+    packet.answered_in = original.answered_in;
+  }
   if (again) {
-    if (original != kNone) o.record.original = o.ledger.frame_of(original);
-    say_why(o, packet, original != kNone);
+    if (captured) o.record.original = original.first_frame;
+    say_why(o, packet, captured);
     ++o.sender().lost;
   }
   return {&packet, true, false};
@@ -315,7 +321,7 @@ RequestSequence::Place RequestSequence::resume_read(Observation& o, ReadRequest&
   SentPacket* packet = n_.sent.find(read.first);
   if (packet == nullptr) return {};
   const auto rest = static_cast<std::uint32_t>(read.end().since(o.psn()));
-  o.record.original = o.ledger.frame_of(packet->record);
+  o.record.original = packet->first_frame;
   if (Cause* cause = find_cause(o, true)) {
     cause->pending = false;
     begin_run(o, *cause, rest, true);
@@ -324,7 +330,7 @@ RequestSequence::Place RequestSequence::resume_read(Observation& o, ReadRequest&
   }
   packet->run = n_.run.id;
   say_why(o, *packet, true);
-  packet->last_record = o.index;
+  packet->set_newest(o.index, o.frame.number, o.frame.time);
   return {packet, false, false};
 }
 
@@ -358,7 +364,7 @@ bool RequestSequence::is_same(const Observation& o, const SentPacket& packet) co
 // The ICRC covers even the IPv4 identification, so that only the very same packet has the same.
 bool RequestSequence::is_duplicate(const Observation& o, const SentPacket& packet) const {
   return packet.checksum == o.frame.checksum &&
-         within(o.ledger.records[packet.last_record].time, o.frame.time, kDuplicateWindow);
+         within(packet.last_time, o.frame.time, kDuplicateWindow);
 }
 
 // --- why a sender goes back ---
@@ -401,14 +407,13 @@ Cause RequestSequence::implied_by_response(const Observation& o, Psn psn) const 
     if (later == nullptr) later = n_.responses.find(read->end());
     if (later != nullptr) {
       cause.kind = FindingKind::retransmission_implied;
-      cause.frame = o.ledger.frame_of(later->record);
+      cause.frame = later->frame;
       cause.psn = psn;
       return cause;
     }
   }
   const SentPacket* packet = n_.sent.find(psn);
-  const bool soon = packet != nullptr &&
-                    within(o.ledger.records[packet->last_record].time, o.frame.time, kReaction);
+  const bool soon = packet != nullptr && within(packet->last_time, o.frame.time, kReaction);
   if (soon && n_.last_response_frame == 0) cause.kind = FindingKind::retransmission_nak;
   return cause;
 }
@@ -462,8 +467,7 @@ void RequestSequence::say_why(Observation& o, SentPacket& packet, bool captured)
   o.record.repetition = packet.repetitions;
   ++o.sender().retransmissions;
   const Cause& cause = n_.run.cause;
-  std::uint64_t since =
-      captured ? nanoseconds(o.ledger.records[packet.record].time, o.frame.time) : 0;
+  std::uint64_t since = captured ? nanoseconds(packet.first_time, o.frame.time) : 0;
   std::uint32_t related = cause.frame;
   switch (cause.kind) {
     case FindingKind::retransmission_rnr:
@@ -487,7 +491,7 @@ void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
     return;
   }
   if (packet.record == o.index) return;  // the ones before it are not in the capture
-  const std::uint32_t original = o.ledger.frame_of(packet.record);
+  const std::uint32_t original = packet.first_frame;
   // Where the capture shows no answers at all, a sender that went on from its first packet had
   // some.
   const bool silent = n_.last_response_frame != 0 || o.psn() == n_.origin;
@@ -513,13 +517,17 @@ void RequestSequence::receive(Observation& o, std::uint32_t count) {
 SentPacket& RequestSequence::remember(Observation& o, std::uint32_t count) {
   SentPacket packet;
   packet.psn = o.psn();
-  packet.record = packet.last_record = o.index;
+  packet.record = o.index;
+  packet.first_frame = o.frame.number;
+  packet.first_time = o.frame.time;
+  packet.set_newest(o.index, o.frame.number, o.frame.time);
   packet.psn_count = count;
   packet.payload_size = o.frame.payload_size;
   packet.checksum = o.frame.checksum;
   packet.run = n_.run.id;
   packet.opcode = o.frame.opcode->opcode;
-  return n_.sent.insert(packet);
+  return n_.sent.insert(
+      packet, [&](const SentPacket& former) { o.ledger.messages.release(former.message); });
 }
 
 void RequestSequence::lower_base(Psn psn) {

@@ -82,7 +82,7 @@ bool ResponseSequence::is_known(Psn psn) const {
 void ResponseSequence::link(Observation& o, Psn psn) {
   const SentPacket* packet = n_.sent.find(psn);
   if (packet == nullptr) return;
-  o.record.answers = o.ledger.frame_of(packet->last_record);
+  o.record.answers = packet->last_frame;
   o.record.message = packet->message;
 }
 
@@ -131,7 +131,7 @@ void ResponseSequence::on_old_ack(Observation& o) {
   if (psn + 1 == n_.unacknowledged || psn == n_.last_ack) {
     o.find(FindingKind::duplicate_ack, n_.acknowledging_frame);
   } else if (packet != nullptr) {
-    o.find(FindingKind::duplicate_ack, o.ledger.records[packet->record].answered_in);
+    o.find(FindingKind::duplicate_ack, packet->answered_in);
   } else {
     o.find(FindingKind::ghost);
   }
@@ -145,7 +145,7 @@ void ResponseSequence::on_nak(Observation& o) {
     return;
   }
   ++o.sender().other_naks;
-  const SentPacket* packet = refused(psn);
+  SentPacket* packet = refused(psn);
   if (packet == nullptr) {
     o.find(kind, 0, o.frame.headers.aeth.syndrome.raw());
     return;
@@ -167,7 +167,8 @@ void ResponseSequence::on_nak(Observation& o) {
       if (why) o.find(why->kind, o.record.answers, why->a, why->b);
     }
   }
-  o.ledger.records[packet->last_record].answered_in = o.frame.number;
+  o.ledger.set_answered(packet->last_record, o.frame.number);
+  if (packet->last_record == packet->record) packet->answered_in = o.frame.number;
   o.stream.broken = true;
   n_.error_frame = o.frame.number;
   n_.error_time = o.frame.time;
@@ -181,9 +182,9 @@ SentPacket* ResponseSequence::refused(Psn psn) {
 }
 
 // The packet that showed the receiver that `psn` is missing. It came after the one before `psn`.
-std::uint32_t ResponseSequence::shower_of_gap(const Observation& o, Psn psn) const {
+std::uint32_t ResponseSequence::shower_of_gap(Psn psn) const {
   const SentPacket* before = n_.sent.find(psn - 1);
-  const std::uint32_t since = before == nullptr ? 0 : o.ledger.frame_of(before->last_record);
+  const std::uint32_t since = before == nullptr ? 0 : before->last_frame;
   for (std::uint32_t i = 0; i < NumberSpace::kShownGaps; ++i) {
     const ShownGap& gap =
         n_.shown_gaps[(n_.newest_gap + NumberSpace::kShownGaps - i) % NumberSpace::kShownGaps];
@@ -194,7 +195,7 @@ std::uint32_t ResponseSequence::shower_of_gap(const Observation& o, Psn psn) con
   const SentPacket* packet = n_.sent.find(psn);
   for (int i = 0; packet != nullptr && i < kMost; ++i) {
     packet = n_.sent.find(packet->psn + packet->psn_count);
-    const std::uint32_t frame = packet == nullptr ? 0 : o.ledger.frame_of(packet->last_record);
+    const std::uint32_t frame = packet == nullptr ? 0 : packet->last_frame;
     if (frame > since) return frame;
   }
   return 0;
@@ -203,7 +204,7 @@ std::uint32_t ResponseSequence::shower_of_gap(const Observation& o, Psn psn) con
 void ResponseSequence::on_sequence_nak(Observation& o) {
   const Psn psn = o.psn();
   ++o.sender().sequence_naks;
-  const std::uint32_t shown_by = shower_of_gap(o, psn);
+  const std::uint32_t shown_by = shower_of_gap(psn);
   o.find(FindingKind::nak_psn_sequence, shown_by, psn.value());
   if (!n_.begun || psn.after(n_.next)) return;
   o.record.answers = shown_by;
@@ -266,8 +267,9 @@ void ResponseSequence::progress(Observation& o, Psn end) {
     if (!front.psn.before(from)) found += front.psn_count;
     SentPacket* packet = n_.sent.find(front.psn);
     if (packet == nullptr) continue;
-    o.ledger.records[packet->record].answered_in = o.frame.number;
-    o.ledger.records[packet->last_record].answered_in = o.frame.number;
+    packet->answered_in = o.frame.number;
+    o.ledger.set_answered(packet->record, o.frame.number);
+    o.ledger.set_answered(packet->last_record, o.frame.number);
     if (wire::info(packet->opcode).ends_message()) {
       ++n_.completed;
       complete(o, packet->message);
@@ -376,8 +378,7 @@ void ResponseSequence::on_data(Observation& o) {
     return;
   }
   link(o, read->first);
-  const std::uint64_t number =
-      n_.reads_dropped + static_cast<std::uint64_t>(read - &n_.reads.front());
+  const std::uint64_t number = n_.reads_dropped + n_.reads.index_of(*read);
   if (SeenResponse* first = n_.responses.find(psn)) {
     on_repeated_data(o, *read, *first);
   } else {
@@ -405,7 +406,7 @@ void ResponseSequence::on_data_for_nothing(Observation& o) {
 }
 
 void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenResponse& first) {
-  const std::uint32_t frame = o.ledger.frame_of(first.record);
+  const std::uint32_t frame = first.frame;
   const bool changed = o.operation() == Operation::atomic_acknowledge &&
                        first.value != o.frame.headers.atomic_ack_eth.original;
   o.find(changed ? FindingKind::atomic_changed : FindingKind::response_repeated, frame);
@@ -434,7 +435,7 @@ void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uin
   }
   SeenResponse seen;
   seen.psn = psn;
-  seen.record = o.index;
+  seen.frame = o.frame.number;
   seen.value = o.frame.headers.atomic_ack_eth.original;
   n_.responses.insert(seen);
   ++read.answered;

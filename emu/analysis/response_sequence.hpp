@@ -25,7 +25,7 @@ class ResponseSequence {
   void on_old_ack(Observation& o);
   void on_nak(Observation& o);
   void on_sequence_nak(Observation& o);
-  std::uint32_t shower_of_gap(const Observation& o, wire::Psn psn) const;
+  std::uint32_t shower_of_gap(wire::Psn psn) const;
   void on_rnr_nak(Observation& o);
   void on_data(Observation& o);
   void learn_mtu(Observation& o);

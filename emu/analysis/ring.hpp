@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue in one circular block that doubles when full and allocates nothing while empty: there are
-// several in every direction of every stream.
+// A queue in one circular block that doubles when full, halves when all but empty, and allocates
+// nothing before its first use: there are several in every direction of every stream.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,11 @@ class Ring {
   T& back() { return (*this)[size_ - 1]; }
   const T& back() const { return (*this)[size_ - 1]; }
 
+  // The place of an element of this ring: operator[](index_of(x)) is x.
+  std::size_t index_of(const T& element) const {
+    return (static_cast<std::size_t>(&element - slots_.data()) - head_) & (slots_.size() - 1);
+  }
+
   void push_back(const T& value) {
     if (size_ == slots_.size()) grow();
     ++size_;
@@ -30,6 +35,7 @@ class Ring {
   void pop_front() {
     head_ = (head_ + 1) & (slots_.size() - 1);
     --size_;
+    if (slots_.size() > kKept && size_ * 8 < slots_.size()) resize(slots_.size() / 2);
   }
 
   // Puts a value that `before(value, later)` orders before its neighbours in its place, but looks
@@ -50,10 +56,14 @@ class Ring {
   std::size_t memory() const { return slots_.capacity() * sizeof(T); }
 
  private:
-  void grow() {
-    std::vector<T> larger(slots_.empty() ? 4 : 2 * slots_.size());
-    for (std::size_t i = 0; i < size_; ++i) larger[i] = (*this)[i];
-    slots_ = std::move(larger);
+  static constexpr std::size_t kKept = 32;  // not worth giving back
+
+  void grow() { resize(slots_.empty() ? 2 : 2 * slots_.size()); }
+
+  void resize(std::size_t room) {
+    std::vector<T> slots(room);
+    for (std::size_t i = 0; i < size_; ++i) slots[i] = (*this)[i];
+    slots_ = std::move(slots);
     head_ = 0;
   }
 

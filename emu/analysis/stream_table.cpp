@@ -193,7 +193,7 @@ void StreamTable::pair_by_terms(std::uint32_t index) {
   const ConnectionTerms& terms = terms_[(*found - 1) >> 1];
   const std::size_t receiver = (*found - 1) & 1;
   d.reads_allowed = terms.responder_resources[receiver];
-  d.requests.told_first = terms.first_psn[1 - receiver];
+  d.numbers().told_first = terms.first_psn[1 - receiver];
   const std::uint32_t other =
       find_direction(connected_key(d.destination, d.source, terms.qpn[1 - receiver], d.service));
   if (other != kNone && other != index) pair(other, index, terms.told_by);
@@ -287,7 +287,8 @@ bool StreamTable::may_pair(const Direction& d) const {
 
 // A NAK names a packet that is missing, perhaps the first ones.
 bool StreamTable::fits(const Direction& d, const Frame& answer) const {
-  const NumberSpace& n = d.requests;
+  if (d.requests == nullptr) return false;
+  const NumberSpace& n = *d.requests;
   const wire::Psn psn = answer.headers.bth.psn;
   const bool nak = answer.opcode->has(wire::kAeth) && answer.headers.aeth.syndrome.is_nak();
   const wire::Psn from = nak ? n.base - kLostAtFirst : n.base;
@@ -374,7 +375,7 @@ void StreamTable::restart(std::uint32_t index, const Frame& frame) {
   const Stream former = streams_[d.stream];
   const std::uint8_t side = d.side;
   make_stream(d, frame);
-  d.requests = NumberSpace{};
+  d.requests.reset();
   Stream& stream = streams_[d.stream];
   stream.path_mtu = former.path_mtu;
   stream.sides[0].qpn = former.sides[side].qpn;
@@ -384,7 +385,7 @@ void StreamTable::restart(std::uint32_t index, const Frame& frame) {
   peer.stream = d.stream;
   peer.side = 1;
   peer.owns_stream = false;
-  peer.requests = NumberSpace{};
+  peer.requests.reset();
   stream.sides[1].udp_source_port = peer.udp_source_port;
 }
 
@@ -393,7 +394,10 @@ std::size_t StreamTable::memory() const {
                       by_key_.memory() + open_.memory() + terms_by_qp_.memory() +
                       terms_.capacity() * sizeof(ConnectionTerms) +
                       awaited_.capacity() * sizeof(Awaited);
-  for (std::size_t i = 0; i < directions_.size(); ++i) bytes += directions_[i].requests.memory();
+  for (std::size_t i = 0; i < directions_.size(); ++i) {
+    const NumberSpace* numbers = directions_[i].requests.get();
+    if (numbers != nullptr) bytes += sizeof(NumberSpace) + numbers->memory();
+  }
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "analysis/analyzer.hpp"
@@ -31,11 +32,20 @@ struct Direction {
   std::uint16_t udp_source_port = 0;
   std::uint8_t side = 0;  // of the sender
   PairedBy paired_by = PairedBy::nothing;
-  bool owns_stream = false;             // its first packet made the stream
-  bool open = false;                    // counted among the unpaired
-  std::uint32_t reads_allowed = kNone;  // outstanding READs and atomics, as its peer told
-  std::uint32_t flow = kNone;           // its number in Congestion
-  NumberSpace requests;
+  bool owns_stream = false;               // its first packet made the stream
+  bool open = false;                      // counted among the unpaired
+  std::uint32_t reads_allowed = kNone;    // outstanding READs and atomics, as its peer told
+  std::uint32_t flow = kNone;             // its number in Congestion
+  std::unique_ptr<NumberSpace> requests;  // null until the first one
+
+  NumberSpace& numbers() {
+    if (requests == nullptr) requests = std::make_unique<NumberSpace>();
+    return *requests;
+  }
+  bool is_reliable() const {
+    return service == wire::Service::reliable_connection ||
+           service == wire::Service::extended_reliable_connection;
+  }
 };
 
 class StreamTable {

@@ -3,12 +3,14 @@
 //
 // The input is a sequence of records of twelve bytes, each a frame between two hosts with few queue
 // pairs and PSNs near a base that records move, so that frames have to do with each other. Checked:
-// what is said of a frame names only frames seen already, and stays said; sums and numbers fit.
+// what is said of a frame names only frames seen already, and stays said; sums and numbers fit. A
+// second analyzer forgets all but a few packets meanwhile: each message leaves it once.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "analysis/analyzer.hpp"
@@ -105,6 +107,15 @@ void check_said(const Analyzer& analyzer, const PacketRecord& record, std::uint3
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Analyzer analyzer;
+  std::size_t gone = 0;
+  AnalyzerOptions options;
+  options.forgets = true;
+  options.remembered = size % 64;
+  options.message_gone = [&](const Message& message) {
+    require(message.first_frame <= message.last_frame, "a message that is let go is whole");
+    ++gone;
+  };
+  Analyzer forgets(std::move(options));
   Conversation talk;
   std::vector<PacketRecord> said;
   const std::size_t frames = std::min(size / kRecord, kMostFrames);
@@ -113,7 +124,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const PacketRecord& record = analyzer.on_packet(talk.frame);
     check_said(analyzer, record, talk.frame.number);
     said.push_back(record);
+    check_said(forgets, forgets.on_packet(talk.frame), talk.frame.number);
   }
+  forgets.finish();
+  require(gone == forgets.message_count(), "each message is let go once");
   for (PacketRecord& then : said) {
     const PacketRecord* now = analyzer.find(then.frame);
     require(now != nullptr, "a frame given is found");
