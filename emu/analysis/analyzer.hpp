@@ -39,7 +39,7 @@ struct AnalyzerOptions {
   // answer. A repetition of anything older is not known for one.
   std::uint32_t remembered = 1 << 17;
   // A message that nothing can change any more; its number may be another one's from now on.
-  std::function<void(const Message&)> message_gone;
+  std::function<void(const Message&)> message_gone{};
 };
 
 class Analyzer {
