@@ -76,10 +76,11 @@ TEST_CASE("a queue pair's events go with it") {
   test::NicWorld world;
   Nic& nic = world.add(1);
   test::Endpoint e = test::make_endpoint(nic, wire::Service::reliable_connection, 64);
-  nic.events().raise(AsyncEvent::communication_established, e.qpn());
-  nic.events().raise(AsyncEvent::communication_established, e.qpn() + 1);
-  REQUIRE_FALSE(nic.destroy_queue_pair(e.qpn()));
-  CHECK(nic.events().poll() == Event{AsyncEvent::communication_established, e.qpn() + 1});
+  const std::uint32_t qpn = e.qpn();
+  nic.events().raise(AsyncEvent::communication_established, qpn);
+  nic.events().raise(AsyncEvent::communication_established, qpn + 1);
+  REQUIRE_FALSE(nic.destroy_queue_pair(qpn));
+  CHECK(nic.events().poll() == Event{AsyncEvent::communication_established, qpn + 1});
   CHECK(nic.events().poll() == std::nullopt);
 }
 
