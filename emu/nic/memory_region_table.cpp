@@ -108,6 +108,8 @@ std::string_view to_string(RegisterError error) {
       return "a memory window is bound to the region";
     case RegisterError::no_on_demand:
       return "on-demand regions need process_vm_readv, which this system forbids";
+    case RegisterError::no_dma_buf:
+      return "a dma-buf cannot be registered, only host memory";
     case RegisterError::unknown_change:
       return "a re-registration changes translation, domain or access";
   }
@@ -282,6 +284,7 @@ namespace {
 // Sets what the attributes say of the place, or says what is wrong with it.
 std::optional<RegisterError> set_translation(MemoryRegion& region,
                                              const RegionAttributes& attributes) {
+  if (attributes.dma_buf) return RegisterError::no_dma_buf;
   const auto host = reinterpret_cast<std::uintptr_t>(attributes.base);
   const bool zero_based = (region.access & transport::kZeroBased) != 0;
   const std::uint64_t address = attributes.virtual_address.value_or(zero_based ? 0 : host);

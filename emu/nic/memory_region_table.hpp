@@ -33,6 +33,7 @@ enum class RegisterError : std::uint8_t {
   no_such_key,     // names no region or window, or not one of the right kind
   windows_bound,   // a window is bound to the region
   no_on_demand,    // this process may not look its own memory up
+  no_dma_buf,      // only host memory can be registered
   unknown_change,  // none of the three changes of a re-registration, or none at all
 };
 
@@ -56,6 +57,9 @@ struct RegionAttributes {
   std::optional<std::uint64_t> virtual_address;
   // A particular key, for both uses, instead of a drawn one (a peer that stands in for another).
   std::optional<std::uint32_t> key;
+  // The descriptor of a dma-buf to register instead of host memory. Refused: what it stands for is
+  // a device's, and not this process's to read and write.
+  std::optional<int> dma_buf{};
 };
 
 // What a re-registration changes (OR of bits), as ibv_rereg_mr numbers it.

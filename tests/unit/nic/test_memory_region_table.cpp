@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "nic/memory_region_table.hpp"
@@ -385,6 +387,46 @@ TEST_CASE("atomics change eight bytes and give back what was there") {
   CHECK(words[0] == neighbour);
   CHECK(r.table.check_remote(kDomain, r.keys.remote, 0x1004, 8, transport::kRemoteAtomic) ==
         MemoryFault::misaligned);
+}
+
+TEST_CASE("a peer's atomics and the processor's own lose nothing to each other") {
+  constexpr std::uint64_t kTimes = 200'000;
+  Registered r(kEverything, 0x1000);
+  auto* word = reinterpret_cast<std::uint64_t*>(r.bytes.data());
+  *word = 0;
+  std::atomic<bool> ready{false};
+  std::jthread local([&] {
+    while (!ready) std::this_thread::yield();
+    for (std::uint64_t i = 0; i < kTimes; ++i) __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
+  });
+  ready = true;
+  std::uint64_t original = 0;
+  std::uint64_t swaps = 0;
+  for (std::uint64_t i = 0; i < kTimes; ++i) {
+    REQUIRE(r.table.atomic_remote(kDomain, r.keys.remote, 0x1000, AtomicOperation::fetch_add, 1, 0,
+                                  original) == MemoryFault::none);
+    const std::uint64_t guess = original + 1;
+    REQUIRE(r.table.atomic_remote(kDomain, r.keys.remote, 0x1000, AtomicOperation::compare_swap,
+                                  guess + 1, guess, original) == MemoryFault::none);
+    swaps += original == guess;
+  }
+  local.join();
+  CHECK(*word == 2 * kTimes + swaps);
+}
+
+TEST_CASE("memory of a dma-buf is refused, and says so") {
+  MemoryRegionTable table(1);
+  alignas(8) std::array<std::byte, 32> bytes{};
+  RegionAttributes attributes;
+  attributes.domain = kDomain;
+  attributes.base = bytes.data();
+  attributes.length = bytes.size();
+  attributes.dma_buf = 3;
+  const auto made = table.add(attributes);
+  REQUIRE_FALSE(made);
+  CHECK(made.error() == RegisterError::no_dma_buf);
+  CHECK(to_string(made.error()) == "a dma-buf cannot be registered, only host memory");
+  CHECK(table.size() == 0);
 }
 
 TEST_CASE("an atomic on memory that is unaligned under an aligned address is refused") {
