@@ -7,7 +7,6 @@ import dataclasses
 import shlex
 import struct
 import tempfile
-import time
 import zlib
 
 import processes
@@ -177,7 +176,7 @@ def run(dialogue, softrnic, network, guest, link, addresses, family, faults, por
                 ["dialogue", *_options(dialogue, theirs, port, GUEST_GID[family], 14),
                  wires.BRIDGE_IPV4, *theirs.steps]))
             try:
-                _follow(process, job, seconds)
+                processes.follow(lambda: (process.poll(), job.wait(0)), seconds)
                 status = job.wait(0)
                 printed = job.output()
             finally:
@@ -209,15 +208,3 @@ def _options(dialogue, party, port, gid_index, ack_timeout):
             "-t", str(arguments["rnr_timer"]), "-l", str(ack_timeout),
             "-k", str(arguments["retries"]),
             "-f", str(arguments["fill"]), *(["-q"] if party.shared_receives else [])]
-
-
-def _follow(process, job, seconds):
-    """Waits for both; once one has failed the other has little time left to say why."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        statuses = [process.poll(), job.wait(0)]
-        if None not in statuses:
-            return
-        if any(status not in (None, 0) for status in statuses):
-            deadline = min(deadline, time.monotonic() + 2)
-        time.sleep(0.01)

@@ -5,7 +5,6 @@ import dataclasses
 import re
 import shlex
 import tempfile
-import time
 
 import processes
 import wires
@@ -131,23 +130,15 @@ def exchange(traffic, server, client, port, seconds):
             return "the server does not listen\n" + server.complaint()
         client.start(traffic, port, server.host_for(traffic.family))
         try:
-            return _follow(server, client, seconds)
+            return _outcome(server, client, seconds)
         finally:
             client.end()
     finally:
         server.end()
 
 
-def _follow(server, client, seconds):
-    """Waits for both; once one has failed the other has little time left to say why."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        statuses = [server.status(), client.status()]
-        if None not in statuses:
-            break
-        if any(status not in (None, 0) for status in statuses):
-            deadline = min(deadline, time.monotonic() + 2)
-        time.sleep(0.01)
+def _outcome(server, client, seconds):
+    processes.follow(lambda: (server.status(), client.status()), seconds)
     complaints = []
     for role, end in (("server", server), ("client", client)):
         if end.status() is None:

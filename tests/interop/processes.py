@@ -2,6 +2,7 @@
 """Child processes that cannot outlive the harness."""
 
 import subprocess
+import time
 
 # The kernel ends such a child when this process dies, however it dies. (It counts as dead when
 # the thread that started the child ends: start children from the main thread.)
@@ -22,3 +23,18 @@ def end(process, patience=5):
         except subprocess.TimeoutExpired:
             process.kill()
     process.wait()
+
+
+def follow(statuses, seconds):
+    """Waits until `statuses()` (exit statuses, None for who still runs) tells that all have ended.
+
+    Once one has failed, the others have little time left to say why.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        now = statuses()
+        if None not in now:
+            return
+        if any(status not in (None, 0) for status in now):
+            deadline = min(deadline, time.monotonic() + 2)
+        time.sleep(0.01)

@@ -246,8 +246,8 @@ def _mixed_request(d, word, at, to, length, more, draw):
 # --- receiver not ready ---
 
 def rnr(d):
-    """The receive comes late: RNR NAKs, until it is there."""
-    d.passive.steps.append("pause,ms=50")
+    """The receive comes after the first RNR NAK."""
+    d.passive.steps.append("refuse")
     number = d.passive.post("recv", at=0, len=_SLOT)
     d.passive.expect(number, "success recv 2500")
     d.active.expect(d.active.post("send", at=0, len=2500), "success send")
@@ -256,7 +256,7 @@ def rnr(d):
     d.active.await_all(1)
     d.passive.await_all(1)
     d.meet()
-    d.passive.steps.append("pause,ms=50")
+    d.passive.steps.append("refuse")
     d.passive.expect(d.passive.post("recv"), "success recv_imm 2500 imm 0x7")
     d.active.expect(d.active.post("write_imm", at=0, to=65536, len=2500, imm=7), "success write")
     d.copy(d.active, 0, d.passive, 65536, 2500)

@@ -225,6 +225,7 @@ Speaker::Introduction Speaker::parse_line(const std::string& line) {
 }
 
 void Speaker::meet() {
+  refusals_before_ = nic_.counters().send_rnr_err;
   const std::string line = to_line(mine_) + '\n';
   const ssize_t sent = ::send(other_end_.get(), line.data(), line.size(), MSG_NOSIGNAL);
   if (sent != static_cast<ssize_t>(line.size())) fail("the other end takes nothing");
@@ -365,10 +366,13 @@ void Speaker::await_completions(std::uint64_t count) {
   if (count > 0) fmt::print("{} completions missing\n", count);
 }
 
-void Speaker::pause(std::uint64_t milliseconds) {
+void Speaker::await_refusal() {
   nic::EventLoop loop(nic_);
   const tools::Interruption interruption(loop);
-  loop.run_until([] { return false; }, nic::real_now() + std::chrono::milliseconds(milliseconds));
+  const bool refused =
+      loop.run_until([&] { return nic_.counters().send_rnr_err != refusals_before_; },
+                     nic::real_now() + kPatience);
+  if (!refused) fail("no RNR NAK was sent");
 }
 
 void Speaker::show_memory() const {
@@ -399,8 +403,8 @@ void Speaker::take(const Step& step) {
     await_completions(step.count());
   } else if (step.word() == "meet") {
     meet();
-  } else if (step.word() == "pause") {
-    pause(step.number("ms"));
+  } else if (step.word() == "refuse") {
+    await_refusal();
   } else if (step.word() == "memory") {
     show_memory();
   } else if (step.word() == "state") {

@@ -72,7 +72,8 @@ class Speaker {
   void post(const Step& step, const transport::SendRequest& request);
 
   void await_completions(std::uint64_t count);
-  void pause(std::uint64_t milliseconds);
+  // Until this end has answered a request since the last meeting by an RNR NAK.
+  void await_refusal();
   void show_memory() const;
   void show_state();
   void print(const transport::Completion& completion) const;
@@ -88,6 +89,7 @@ class Speaker {
   Introduction mine_;
   Introduction theirs_;
   std::uint64_t posted_ = 0;
+  std::uint64_t refusals_before_ = 0;  // RNR NAKs sent at the last meeting
 };
 
 }  // namespace softrnic::interop

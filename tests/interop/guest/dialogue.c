@@ -58,6 +58,7 @@ static struct ibv_mw* windows[kKeys];
 static unsigned char* memory;
 static struct side mine, theirs;
 static int peer = -1;
+static unsigned long long refusals_before;  // at the last meeting
 static unsigned long posted;
 
 static void die(const char* format, ...) {
@@ -207,8 +208,20 @@ static void call(const struct options* options) {
 }
 
 // Tells the other end all about this one and learns as much: neither goes on before both are here.
+// RNR NAKs that this end's device has sent.
+static unsigned long long refusals(void) {
+  char path[256], text[32] = "";
+  snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/hw_counters/send_rnr_err",
+           ibv_get_device_name(device->device));
+  FILE* file = fopen(path, "r");
+  require(file && fgets(text, sizeof text, file), path);
+  fclose(file);
+  return strtoull(text, NULL, 10);
+}
+
 static void meet(void) {
   char text[512];
+  refusals_before = refusals();  // the other end goes on only with what is sent below
   int size = sprintf(text, "%x %x %llx ", mine.qpn, mine.psn, mine.address);
   for (int i = 0; i < 16; ++i) size += sprintf(text + size, "%02x", mine.gid.raw[i]);
   for (int key = 0; key < kKeys; ++key) size += sprintf(text + size, " %x", mine.keys[key]);
@@ -411,6 +424,15 @@ static void await_completions(const char* step) {
   }
 }
 
+// Until this end has answered a request since the last meeting by an RNR NAK.
+static void await_refusal(void) {
+  const time_t deadline = time(NULL) + kPatience;
+  while (refusals() == refusals_before) {
+    if (time(NULL) > deadline) die("no RNR NAK was sent");
+    usleep(1000);
+  }
+}
+
 // IEEE 802.3's, bit by bit.
 static unsigned crc32(const unsigned char* bytes, unsigned long long size) {
   unsigned crc = ~0u;
@@ -451,8 +473,8 @@ static void take(const char* step) {
     await_completions(step);
   } else if (is(step, "meet")) {
     meet();
-  } else if (is(step, "pause")) {
-    usleep((unsigned)number(step, "ms", 0) * 1000);
+  } else if (is(step, "refuse")) {
+    await_refusal();
   } else if (is(step, "memory")) {
     show_memory();
   } else if (is(step, "state")) {
