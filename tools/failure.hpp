@@ -9,7 +9,10 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "one_line.hpp"
 
 namespace softrnic::tools {
 
@@ -19,10 +22,11 @@ inline constexpr int kUsageError = 2;  // asked for the wrong thing
 
 class Failure : public std::exception {
  public:
-  Failure(int exit_status, std::string message)
-      : exit_status_(exit_status), message_(std::move(message)) {}
+  Failure(int exit_status, std::string_view message)
+      : exit_status_(exit_status), message_(one_line(message)) {}
 
   int exit_status() const { return exit_status_; }
+  // One line, whatever it quotes.
   const char* what() const noexcept override { return message_.c_str(); }
 
  private:

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "failure.hpp"
+#include "one_line.hpp"
 
 namespace softrnic::tools {
 
@@ -43,22 +44,8 @@ void print_help() {
       "\nStart with: softrnic demo\n");
 }
 
-// Whatever a user or a file said, a complaint is one line and moves no cursor.
-std::string without_control_bytes(std::string_view text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += c;
-    }
-  }
-  return shown;
-}
-
 int complain(std::string_view who, std::string_view message, int exit_status) {
-  fmt::print(stderr, "{}: {}\n", who, without_control_bytes(message));
+  fmt::print(stderr, "{}: {}\n", who, one_line(message));
   return exit_status;
 }
 

@@ -64,6 +64,17 @@ def _(context):
         _complains(context, _USAGE, f"softrnic {words[0]}: ", *words)
 
 
+@case("complaint/what is quoted may hold anything")
+def _(context):
+    script = os.path.join(context.folder, "binary")
+    for content, shown in ((b"drop \x00\x1b[2J", r"\x00\x1b[2J"),
+                           (b"drop " + b"x" * 100_000, "bytes more]")):
+        with open(script, "wb") as file:
+            file.write(content)
+        _complains(context, _USAGE, "softrnic demo: ", "demo", "--script", script,
+                   mentions=[shown])
+
+
 @case("complaint/values that do not go together")
 def _(context):
     for words, mentions in (
