@@ -18,6 +18,7 @@ namespace softrnic::tools {
 namespace {
 
 constexpr std::array kSubcommands{
+    Subcommand{"check", "is every frame of a capture right? What went wrong first?", run_check},
     Subcommand{"demo", "two NICs on one lossy wire, in a moment and without any privilege",
                run_demo},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",

@@ -3,7 +3,8 @@
 // below.
 //
 // Only well-formed packets become frames: a known opcode and all the headers it calls for. The
-// caller has read the lengths, so a packet that the capture cut short still tells its true sizes.
+// caller has read the lengths, so a packet that the capture cut short still tells its true sizes;
+// where it was cut inside the headers, BTH, DETH and AETH at least are needed.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct Frame {
 
   const wire::OpcodeInfo* opcode = nullptr;  // never null
   wire::TransportHeaders headers;
+  // The capture lacks the end of the headers: what their RETH or AtomicETH would say is not known.
+  bool headers_cut = false;
   std::uint32_t payload_size = 0;  // bytes on the wire between headers and pad
   wire::ByteView payload;          // as many of them as were captured
   // The ICRC as carried: tells a repetition from another packet. 0 where the capture lacks it.

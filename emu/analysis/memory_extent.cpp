@@ -32,8 +32,9 @@ void MemoryExtent::Range::add(const Range& other) {
 }
 
 // Nothing for a length of zero, whose key and address nobody checks (IBTA vol. 1, 9.7.4.1.5), and
-// for a range that runs over the end of the address space.
+// for a range that runs over the end of the address space. Nothing either where they were cut off.
 MemoryExtent::Range MemoryExtent::range_of(const Message& message) {
+  if (message.headers_cut) return {};
   Range range{message.virtual_address, message.virtual_address + message.length};
   if (range.end < range.begin) range.end = range.begin;
   return range;

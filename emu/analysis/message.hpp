@@ -49,6 +49,9 @@ struct Message {
   std::uint32_t invalidated_key = 0;
   bool has_immediate = false;
   bool has_invalidate = false;
+  // A headers_cut frame began it: address and key are not known, and the length only once all was
+  // seen.
+  bool headers_cut = false;
   bool whole = false;  // every packet that carries payload was seen, in order, none missing
 };
 

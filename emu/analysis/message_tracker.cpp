@@ -134,7 +134,11 @@ std::uint32_t MessageTracker::begin(Observation& o, const SentPacket& packet) {
   }
   message.number = ++n_.messages;
   ++o.sender().messages;
-  if (opcode.has(wire::kReth)) {
+  message.headers_cut = o.frame.headers_cut;
+  if (o.frame.headers_cut) {
+    const bool tells = carries_data(opcode.operation) && opcode.position == Position::only;
+    message.length = tells ? o.frame.payload_size : 0;
+  } else if (opcode.has(wire::kReth)) {
     message.virtual_address = headers.reth.virtual_address;
     message.remote_key = headers.reth.remote_key;
     message.length = headers.reth.dma_length;
@@ -145,7 +149,8 @@ std::uint32_t MessageTracker::begin(Observation& o, const SentPacket& packet) {
   }
   if (opcode.position == Position::only) {
     message.psn_count = packet.psn_count;
-  } else if (opcode.operation == Operation::write && is_mtu(o.frame.payload_size)) {
+  } else if (opcode.operation == Operation::write && is_mtu(o.frame.payload_size) &&
+             !o.frame.headers_cut) {
     message.psn_count = psns_of_read(message.length, o.frame.payload_size);
   }
   return o.ledger.messages.push_back(message);
@@ -189,7 +194,7 @@ void MessageTracker::check_pad(Observation& o) {
 }
 
 std::uint32_t MessageTracker::offset_in(const Observation& o, const Message& message) const {
-  if (o.frame.opcode->has(wire::kReth)) {
+  if (o.frame.opcode->has(wire::kReth) && !o.frame.headers_cut) {
     const std::uint64_t from = o.frame.headers.reth.virtual_address - message.virtual_address;
     return from < message.length ? static_cast<std::uint32_t>(from) : 0;
   }
@@ -229,7 +234,8 @@ void MessageTracker::add(Observation& o, SentPacket& packet, std::uint32_t index
     message.invalidated_key = o.frame.headers.ieth.remote_key;
   }
   const bool partial = begun_before_capture(message);
-  if (message.operation == Operation::write && !partial && size > message.length) {
+  const bool announced = message.operation == Operation::write && !message.headers_cut;
+  if (announced && !partial && size > message.length) {
     o.find(FindingKind::message_too_long, 0, size, message.length);
   }
   if (opcode.ends_message()) {
@@ -252,7 +258,7 @@ void MessageTracker::add(Observation& o, SentPacket& packet, std::uint32_t index
 void MessageTracker::end(Observation& o, Message& message, std::uint32_t size) {
   if (n_.open_message == o.record.message) set_open(o, kNone);
   message.psn_count = static_cast<std::uint32_t>(o.psn().since(Psn(message.first_psn))) + 1;
-  if (message.operation == Operation::send) {
+  if (message.operation == Operation::send || message.headers_cut) {
     message.length = size;
   } else if (size != 0 || message.length != 0) {
     if (size != 0 && size < message.length) {

@@ -23,6 +23,9 @@ constexpr std::uint32_t kManyRepetitions = 3;
 // No sender waits longer before it sends again.
 constexpr wire::Duration kLongestTimeout = std::chrono::seconds(10);
 
+// What a READ of unknown length is taken to take until the next request or its last response tells.
+constexpr std::uint32_t kUnknownExtent = 1 << 20;
+
 // Packets before the first one seen that are taken for late, not for old.
 constexpr std::int32_t kLateDistance = 1024;
 
@@ -166,6 +169,7 @@ void RequestSequence::find_gap(Observation& o, Psn expected) {
 
 std::uint32_t RequestSequence::psn_count(const Observation& o) const {
   if (o.operation() != Operation::read_request) return 1;
+  if (o.frame.headers_cut) return kUnknownExtent;
   const std::uint32_t mtu = o.stream.path_mtu;
   return psns_of_read(o.frame.headers.reth.dma_length, mtu == 0 ? kSmallestMtu : mtu);
 }
@@ -174,6 +178,10 @@ std::uint32_t RequestSequence::psn_count(const Observation& o) const {
 void RequestSequence::settle_read_by_next(Observation& o) {
   if (!n_.read_extent_open || !o.psn().after(n_.open_read) || resumed(o) != nullptr) return;
   const auto distance = static_cast<std::uint32_t>(o.psn().since(n_.open_read));
+  if (n_.open_read_length == 0) {  // not known: whatever lies between is taken for the READ's
+    settle_read(n_, std::min(distance, kUnknownExtent), o.ledger);
+    return;
+  }
   const std::uint32_t least = psns_of_read(n_.open_read_length, kLargestMtu);
   const std::uint32_t most = psns_of_read(n_.open_read_length, kSmallestMtu);
   if (distance < least) return;
@@ -208,10 +216,11 @@ RequestSequence::Place RequestSequence::advance(Observation& o, std::uint32_t co
   n_.highest = psn;
   n_.move_next(psn + count);
   n_.cursor = n_.next;
-  if (o.operation() == Operation::read_request && o.stream.path_mtu == 0 && count > 1) {
+  const bool unsettled = o.stream.path_mtu == 0 || o.frame.headers_cut;
+  if (o.operation() == Operation::read_request && unsettled && count > 1) {
     n_.read_extent_open = true;
     n_.open_read = psn;
-    n_.open_read_length = o.frame.headers.reth.dma_length;
+    n_.open_read_length = o.frame.headers_cut ? 0 : o.frame.headers.reth.dma_length;
   }
   return place;
 }
@@ -310,6 +319,7 @@ ReadRequest* RequestSequence::resumed(const Observation& o) const {
   if (!reliable_ || o.operation() != Operation::read_request) return nullptr;
   ReadRequest* read = find_read(n_, o.psn());
   if (read == nullptr || read->first == o.psn() || read->message == kNone) return nullptr;
+  if (o.frame.headers_cut) return n_.read_extent_open ? nullptr : read;
   const Message& message = o.ledger.messages[read->message];
   const wire::Reth& reth = o.frame.headers.reth;
   const bool inside = reth.virtual_address > message.virtual_address &&
@@ -348,6 +358,7 @@ bool RequestSequence::is_same(const Observation& o, const SentPacket& packet) co
   if (packet.message == kNone || now.position != then.position || !now.starts_message())
     return true;
   const Message& message = o.ledger.messages[packet.message];
+  if (o.frame.headers_cut || message.headers_cut) return true;  // as far as it can be told
   if (now.has(wire::kReth)) {
     const wire::Reth& reth = o.frame.headers.reth;
     return reth.virtual_address == message.virtual_address &&

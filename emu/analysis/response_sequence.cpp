@@ -362,7 +362,9 @@ void ResponseSequence::learn_mtu(Observation& o) {
       o.stream.path_mtu = size;
       o.stream.path_mtu_inferred = false;
     }
-    if (n_.read_extent_open) settle_read(n_, psns_of_read(n_.open_read_length, size), o.ledger);
+    if (n_.read_extent_open && n_.open_read_length != 0) {
+      settle_read(n_, psns_of_read(n_.open_read_length, size), o.ledger);
+    }
   } else if (n_.read_extent_open && !o.psn().before(n_.open_read) && o.psn().before(n_.next)) {
     settle_read(n_, static_cast<std::uint32_t>(o.psn().since(n_.open_read)) + 1, o.ledger);
   }
@@ -450,6 +452,9 @@ void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uin
   read.finished = true;
   if (n_.reads_outstanding > 0) --n_.reads_outstanding;
   if (message.state != MessageState::open) return;
+  if (message.headers_cut && message.operation == Operation::read_request) {
+    message.length = message.payload_bytes;
+  }
   message.whole =
       message.operation != Operation::read_request || message.payload_bytes == message.length;
   o.record.ends_message = message.operation == Operation::read_request && message.whole;
@@ -501,7 +506,7 @@ void ResponseSequence::check_size(Observation& o, const ReadRequest& read) {
     }
     return;
   }
-  if (message.operation != Operation::read_request) return;
+  if (message.operation != Operation::read_request || message.headers_cut) return;
   const bool single = read.first == o.psn();
   if (!single && o.stream.path_mtu == 0) return;
   const std::uint64_t total = std::uint64_t{o.record.message_offset} + size;

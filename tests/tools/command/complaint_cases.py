@@ -39,7 +39,7 @@ def _(context):
 
 @case("complaint/unknown option of every subcommand")
 def _(context):
-    for name in ("demo", "info", "peer", "ping", "pingpong", "replay"):
+    for name in ("check", "demo", "info", "peer", "ping", "pingpong", "replay"):
         _complains(context, _USAGE, f"softrnic {name}: ", name, "--nonsense",
                    mentions=["--nonsense", f"softrnic {name} --help"])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tools.md and docs/faults.md: their examples print what they say.
+"""docs/tools.md, docs/faults.md and docs/check.md: their examples print what they say.
 
 An example is a block of ```console: a line "$ softrnic ..." that is run, and what it prints. What
 demo prints is compared as it stands, since it depends on nothing but its options. Of the others
@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 
 import pingpong_cases
 import processes
@@ -88,4 +89,15 @@ def _(context):
                 _, output, errors = processes.finish(process)
             _compare(earlier, begun + output + errors, earlier_expected)
             waiting = None
+        _compare(command, done.stdout + done.stderr, expected)
+
+
+@case("documentation/the examples of docs/check.md")
+def _(context):
+    blocks = _BLOCK.findall(_read("check.md"))
+    check(len(blocks) >= 3, f"only {len(blocks)} examples were found")
+    for _, command, expected in blocks:
+        done = subprocess.run([context.program, *shlex.split(command)], check=False,
+                              cwd=os.path.dirname(_DOCUMENTS), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
         _compare(command, done.stdout + done.stderr, expected)

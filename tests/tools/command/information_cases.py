@@ -6,7 +6,7 @@ import re
 
 from cases import case, check
 
-_SUBCOMMANDS = ["demo", "info", "peer", "ping", "pingpong", "replay", "wireshark"]
+_SUBCOMMANDS = ["check", "demo", "info", "peer", "ping", "pingpong", "replay", "wireshark"]
 
 
 @case("help/of the command")

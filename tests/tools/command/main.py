@@ -10,6 +10,7 @@ import sys
 sys.dont_write_bytecode = True
 
 import cases
+import check_cases  # noqa: F401
 import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
 import demo_cases  # noqa: F401
 import documentation_cases  # noqa: F401

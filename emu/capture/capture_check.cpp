@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/capture_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/icrc_diagnosis.hpp"
+
+namespace softrnic::capture {
+namespace {
+
+using analysis::FindingKind;
+using analysis::IcrcVerdict;
+using analysis::Severity;
+
+std::string why_icrc_is_wrong(const PacketReading& reading) {
+  const analysis::IcrcDiagnosis diagnosis = analysis::diagnose_icrc(
+      reading.layer, reading.summed, reading.bth_in_summed, reading.frame.checksum);
+  const std::string plain = fmt::format("The ICRC 0x{:08x} is wrong", reading.frame.checksum);
+  return diagnosis.sentence.empty() ? plain : fmt::format("{}: {}", plain, diagnosis.sentence);
+}
+
+// What a receiver or the network did wrong where no packet says so but the one that is asked for
+// again: a READ response that was lost behind the point of capture.
+bool is_fault(const analysis::FindingInfo& info) {
+  return info.severity >= Severity::warning || info.kind == FindingKind::retransmission_implied;
+}
+
+// Says why the request was refused that the finding before it is about.
+bool explains(FindingKind kind) {
+  return kind == FindingKind::key_unknown || kind == FindingKind::address_out_of_bounds ||
+         kind == FindingKind::write_refused;
+}
+
+}  // namespace
+
+void CaptureCheck::on_record(LinkType link_type, const Record& record) {
+  ++counts_.frames;
+  if (record.cut()) ++counts_.cut;
+  const PacketReading reading = read_packet(link_type, record);
+  ++counts_.traffic[static_cast<std::size_t>(reading.traffic)];
+  if (!reading.is_roce()) return;
+  count_packet(reading);
+  if (reading.analysable()) {
+    analyse(reading);
+  } else if (reading.fault != HeaderFault::none) {
+    find_header_fault(reading);
+  }
+}
+
+void CaptureCheck::count_packet(const PacketReading& reading) {
+  if (counts_.roce() == 1) first_ = reading.frame.time;
+  last_ = reading.frame.time;
+  if (reading.headers_cut && reading.fault == HeaderFault::none) ++counts_.headers_cut;
+  switch (reading.frame.icrc) {
+    case IcrcVerdict::good:
+      ++counts_.icrc_good;
+      break;
+    case IcrcVerdict::bad:
+      ++counts_.icrc_bad;
+      break;
+    case IcrcVerdict::unverified:
+      ++counts_.icrc_unverified;
+      break;
+  }
+}
+
+// Where the ICRC is wrong, too, it is what was altered on the way that makes no sense.
+void CaptureCheck::find_header_fault(const PacketReading& reading) {
+  const bool bad_icrc = reading.frame.icrc == IcrcVerdict::bad;
+  const std::string_view kind =
+      bad_icrc ? analysis::info(FindingKind::bad_icrc).name : name(reading.fault);
+  Fault* fault = add(reading, Severity::error, kind);
+  if (fault == nullptr) return;
+  fault->sentence = sentence(reading);
+  if (bad_icrc)
+    fault->sentence = fmt::format("{}; {}", why_icrc_is_wrong(reading), fault->sentence);
+}
+
+void CaptureCheck::analyse(const PacketReading& reading) {
+  const analysis::PacketRecord& record = analyzer_.on_packet(reading.frame);
+  for (const analysis::Finding& finding : analyzer_.findings(record)) {
+    const analysis::FindingInfo& info = analysis::info(finding.kind);
+    if (explains(finding.kind) && !faults_.empty() &&
+        faults_.back().frame == reading.frame.number) {
+      faults_.back().sentence += "; " + analysis::sentence(finding);
+    }
+    if (!is_fault(info)) continue;
+    Fault* fault = add(reading, std::max(info.severity, Severity::warning), info.name);
+    if (fault == nullptr) continue;
+    fault->related = finding.related;
+    fault->stream = record.stream;
+    fault->sentence = finding.kind == FindingKind::bad_icrc ? why_icrc_is_wrong(reading)
+                                                            : analysis::sentence(finding);
+  }
+}
+
+Fault* CaptureCheck::add(const PacketReading& reading, Severity severity, std::string_view kind) {
+  ++counts_.faults;
+  if (severity == Severity::error) ++counts_.errors;
+  if (faults_.size() >= most_faults_) return nullptr;
+  Fault fault;
+  fault.frame = reading.frame.number;
+  fault.qpn = reading.frame.headers.bth.destination_qpn;
+  fault.severity = severity;
+  fault.kind = kind;
+  fault.time = reading.frame.time;
+  fault.source = reading.frame.source;
+  fault.destination = reading.frame.destination;
+  return &faults_.emplace_back(std::move(fault));
+}
+
+}  // namespace softrnic::capture

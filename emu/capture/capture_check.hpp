@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The check of a capture: told record by record, it counts what there is and collects the faults.
+//
+// A fault is what a receiver drops a frame for (a wrong ICRC, headers that are wrong), and every
+// finding of the analysis that is a warning or worse, or the only trace of a loss. Faults are in
+// the order of the frames.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/analyzer.hpp"
+#include "capture/packet_reading.hpp"
+
+namespace softrnic::capture {
+
+struct Fault {
+  std::uint32_t frame = 0;
+  std::uint32_t related = 0;  // another frame that explains it; 0: none
+  std::uint32_t stream = analysis::kNone;
+  std::uint32_t qpn = 0;  // destination
+  analysis::Severity severity = analysis::Severity::error;
+  std::string_view kind;  // a finding's name, or a header fault's
+  wire::Instant time;
+  wire::Gid source;
+  wire::Gid destination;
+  std::string sentence;  // without a full stop
+};
+
+struct CheckCounts {
+  std::uint64_t frames = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(Traffic::count)> traffic{};
+  std::uint64_t cut = 0;          // frames that a snap length cut
+  std::uint64_t headers_cut = 0;  // RoCE packets whose headers it cut: not analysed
+  std::uint64_t icrc_good = 0;
+  std::uint64_t icrc_bad = 0;
+  std::uint64_t icrc_unverified = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t errors = 0;  // of the faults; the others are warnings
+
+  std::uint64_t of(Traffic kind) const { return traffic[static_cast<std::size_t>(kind)]; }
+  std::uint64_t roce() const { return of(Traffic::roce_v1) + of(Traffic::roce_v2); }
+};
+
+class CaptureCheck {
+ public:
+  // Keeps the first `most_faults` and counts the others.
+  explicit CaptureCheck(std::size_t most_faults) : most_faults_(most_faults) {}
+
+  void on_record(LinkType link_type, const Record& record);
+
+  const CheckCounts& counts() const { return counts_; }
+  const std::vector<Fault>& faults() const { return faults_; }
+  const analysis::Analyzer& analyzer() const { return analyzer_; }
+  // From the first RoCE packet to the last one.
+  wire::Duration duration() const { return last_ - first_; }
+
+ private:
+  void count_packet(const PacketReading& reading);
+  void find_header_fault(const PacketReading& reading);
+  void analyse(const PacketReading& reading);
+  // The fault where it is to be filled in; null when there are enough already.
+  Fault* add(const PacketReading& reading, analysis::Severity severity, std::string_view kind);
+
+  std::size_t most_faults_;
+  CheckCounts counts_;
+  std::vector<Fault> faults_;
+  analysis::Analyzer analyzer_;
+  wire::Instant first_;
+  wire::Instant last_;
+};
+
+}  // namespace softrnic::capture

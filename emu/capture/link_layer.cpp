@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/link_layer.hpp"
+
+#include "wire/ethernet.hpp"
+
+namespace softrnic::capture {
+namespace {
+
+constexpr std::uint16_t kServiceTag = 0x88a8;  // IEEE 802.1ad
+constexpr std::uint16_t kOldServiceTag = 0x9100;
+
+bool is_tag(std::uint16_t ethertype) {
+  return ethertype == wire::ethertype::kVlan || ethertype == kServiceTag ||
+         ethertype == kOldServiceTag;
+}
+
+// The EtherType at `offset`, and behind it, if it is one, the tag's.
+std::optional<NetworkStart> behind_tags(wire::ByteView record, std::size_t offset) {
+  while (offset + 2 <= record.size()) {
+    const std::uint16_t ethertype = wire::load_be16(record.data() + offset);
+    offset += 2;
+    if (!is_tag(ethertype)) return NetworkStart{ethertype, offset};
+    offset += 2;  // priority and VLAN
+  }
+  return std::nullopt;
+}
+
+// The kernel may have left a tag between header and packet, so that the protocol is a tag's.
+std::optional<NetworkStart> behind_cooked(wire::ByteView record, std::size_t protocol,
+                                          std::size_t header) {
+  if (record.size() < header) return std::nullopt;
+  const std::uint16_t ethertype = wire::load_be16(record.data() + protocol);
+  if (is_tag(ethertype)) return behind_tags(record, header + 2);
+  return NetworkStart{ethertype, header};
+}
+
+std::optional<NetworkStart> by_ip_version(wire::ByteView record) {
+  if (record.empty()) return std::nullopt;
+  switch (wire::load_u8(record.data()) >> 4) {
+    case 4:
+      return NetworkStart{wire::ethertype::kIpv4, 0};
+    case 6:
+      return NetworkStart{wire::ethertype::kIpv6, 0};
+    default:
+      return NetworkStart{};
+  }
+}
+
+// A header of 16 bytes, extension headers of 8 as long as the highest bit says that one follows,
+// and, for Ethernet, two bytes before the frame (Endace, "ERF types").
+std::optional<NetworkStart> in_erf(wire::ByteView record) {
+  constexpr std::size_t kHeader = 16;
+  constexpr std::size_t kExtension = 8;
+  constexpr std::size_t kEthernetPad = 2;
+  constexpr std::size_t kMacAddresses = 12;
+  constexpr unsigned kMore = 0x80;
+  if (record.size() < kHeader) return std::nullopt;
+  const unsigned type = wire::load_u8(record.data() + 8);
+  std::size_t offset = kHeader;
+  bool more = (type & kMore) != 0;
+  while (more) {
+    if (offset + kExtension > record.size()) return std::nullopt;
+    more = (wire::load_u8(record.data() + offset) & kMore) != 0;
+    offset += kExtension;
+  }
+  switch (type & 0x7f) {
+    case 2:   // ETH
+    case 11:  // COLOR_ETH
+    case 16:  // DSM_COLOR_ETH
+    case 20:  // COLOR_HASH_ETH
+      return behind_tags(record, offset + kEthernetPad + kMacAddresses);
+    default:
+      return NetworkStart{};
+  }
+}
+
+}  // namespace
+
+std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record) {
+  constexpr std::size_t kMacAddresses = 12;
+  switch (link_type) {
+    case LinkType::ethernet:
+      return behind_tags(record, kMacAddresses);
+    case LinkType::linux_cooked:
+      return behind_cooked(record, 14, 16);
+    case LinkType::linux_cooked_2:
+      return behind_cooked(record, 0, 20);
+    case LinkType::raw_ip:
+      return by_ip_version(record);
+    case LinkType::erf:
+      return in_erf(record);
+  }
+  return std::nullopt;
+}
+
+}  // namespace softrnic::capture

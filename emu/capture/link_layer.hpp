@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the network header stands in a captured frame, whatever the link was.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "wire/bytes.hpp"
+
+namespace softrnic::capture {
+
+enum class LinkType : std::uint8_t {
+  ethernet,        // with any number of VLAN tags
+  linux_cooked,    // "any" of Linux, 16 bytes
+  linux_cooked_2,  // the same with the interface's index, 20 bytes
+  raw_ip,
+  erf,  // Endace's records; those of Ethernet are looked into
+};
+
+struct NetworkStart {
+  std::uint16_t ethertype = 0;  // 0: of no Ethernet protocol
+  std::size_t offset = 0;       // from the start of the record
+};
+
+// Nothing when the record ends before it can be told.
+std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record);
+
+}  // namespace softrnic::capture

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/capture_file.hpp"
+
+#include <pcap/pcap.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "sample_frame.hpp"
+
+using namespace softrnic;
+using namespace capture;
+using capture::test::Bytes;
+
+namespace {
+
+class ScratchFile {
+ public:
+  ScratchFile() { close(mkstemp(path_.data())); }
+  ~ScratchFile() { unlink(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const Bytes& bytes) const {
+    std::FILE* file = std::fopen(path_.c_str(), "wb");
+    REQUIRE(file != nullptr);
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fclose(file);
+  }
+
+ private:
+  std::string path_ = "/tmp/softrnic-capture-XXXXXX";
+};
+
+void append_le32(Bytes& bytes, std::uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) {
+    bytes.push_back(static_cast<std::byte>(value >> shift));
+  }
+}
+
+// Classic pcap, little endian; 0xa1b2c3d4 is that of microseconds.
+Bytes header(std::uint32_t link_type, std::uint32_t magic = 0xa1b2c3d4) {
+  Bytes bytes;
+  for (const std::uint32_t value : {magic, 0x00040002u, 0u, 0u, 65535u, link_type}) {
+    append_le32(bytes, value);
+  }
+  return bytes;
+}
+
+void append_frame(Bytes& bytes, std::uint32_t captured, std::uint32_t size) {
+  for (const std::uint32_t value : {1000u, 5u, captured, size}) append_le32(bytes, value);
+  bytes.resize(bytes.size() + captured, std::byte{0x77});
+}
+
+std::string refusal(const std::string& path) {
+  auto file = CaptureFile::open(path);
+  REQUIRE_FALSE(file);
+  CHECK(file.error().find('\n') == std::string::npos);
+  return file.error();
+}
+
+}  // namespace
+
+TEST_CASE("the records of a file in its order") {
+  const ScratchFile scratch;
+  Bytes bytes = header(DLT_EN10MB);
+  append_frame(bytes, 60, 60);
+  append_frame(bytes, 64, 1500);
+  scratch.write(bytes);
+  auto file = CaptureFile::open(scratch.path());
+  REQUIRE(file);
+  CHECK(file->link_type() == LinkType::ethernet);
+  CHECK(file->size() == bytes.size());
+  const Record* record = file->next();
+  REQUIRE(record != nullptr);
+  CHECK(record->number == 1);
+  CHECK(record->at == wire::Instant(std::chrono::seconds(1000) + std::chrono::microseconds(5)));
+  CHECK(record->bytes.size() == 60);
+  CHECK_FALSE(record->cut());
+  record = file->next();
+  REQUIRE(record != nullptr);
+  CHECK(record->number == 2);
+  CHECK(record->wire_size == 1500);
+  CHECK(record->cut());
+  CHECK(file->next() == nullptr);
+  CHECK(file->damage().empty());
+  CHECK(file->position() == bytes.size());
+}
+
+TEST_CASE("stamps of nanoseconds") {
+  const ScratchFile scratch;
+  Bytes bytes = header(DLT_EN10MB, 0xa1b23c4d);
+  append_frame(bytes, 60, 60);
+  scratch.write(bytes);
+  auto file = CaptureFile::open(scratch.path());
+  REQUIRE(file);
+  const Record* record = file->next();
+  REQUIRE(record != nullptr);
+  CHECK(record->at == wire::Instant(std::chrono::seconds(1000) + std::chrono::nanoseconds(5)));
+}
+
+TEST_CASE("every link type by its number in the file") {
+  const std::pair<std::uint32_t, LinkType> types[] = {
+      {1, LinkType::ethernet}, {113, LinkType::linux_cooked}, {276, LinkType::linux_cooked_2},
+      {101, LinkType::raw_ip}, {228, LinkType::raw_ip},       {229, LinkType::raw_ip},
+      {197, LinkType::erf}};
+  const ScratchFile scratch;
+  for (const auto& [number, type] : types) {
+    scratch.write(header(number));
+    auto file = CaptureFile::open(scratch.path());
+    REQUIRE(file);
+    CHECK(file->link_type() == type);
+    CHECK(file->next() == nullptr);
+    CHECK(file->damage().empty());
+  }
+  scratch.write(header(105));  // 802.11
+  CHECK(refusal(scratch.path()).find("IEEE802_11") != std::string::npos);
+}
+
+TEST_CASE("what is no capture is refused in one sentence") {
+  const ScratchFile scratch;
+  CHECK(refusal(scratch.path()).find("is empty") != std::string::npos);
+  CHECK(refusal("/tmp").find("directory") != std::string::npos);
+  CHECK(refusal(scratch.path() + "-not-there").find("cannot open") != std::string::npos);
+  scratch.write(Bytes(100, std::byte{'x'}));
+  CHECK(refusal(scratch.path()).find("pcapng") != std::string::npos);
+  Bytes short_header = header(DLT_EN10MB);
+  short_header.resize(10);
+  scratch.write(short_header);
+  CHECK(refusal(scratch.path()).find("cannot read") != std::string::npos);
+}
+
+TEST_CASE("a damaged file gives what comes before the damage") {
+  const ScratchFile scratch;
+  Bytes good = header(DLT_EN10MB);
+  append_frame(good, 60, 60);
+
+  Bytes cut = good;
+  append_frame(cut, 60, 60);
+  cut.resize(cut.size() - 1);
+  Bytes too_large = good;
+  append_frame(too_large, 60, 0x7fffffff);
+  Bytes more_than_there_was = good;
+  append_frame(more_than_there_was, 60, 59);
+  for (const Bytes& bytes : {cut, too_large, more_than_there_was}) {
+    scratch.write(bytes);
+    auto file = CaptureFile::open(scratch.path());
+    REQUIRE(file);
+    REQUIRE(file->next() != nullptr);
+    CHECK(file->next() == nullptr);
+    CHECK(file->damage().find(scratch.path()) != std::string::npos);
+    CHECK(file->next() == nullptr);  // and stays at its end
+  }
+}

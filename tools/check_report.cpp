@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "check_report.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace softrnic::tools {
+namespace {
+
+using analysis::Severity;
+using capture::CaptureCheck;
+using capture::CheckCounts;
+using capture::Fault;
+using capture::Traffic;
+using Json = nlohmann::ordered_json;
+
+std::string count_of(std::uint64_t n, std::string_view one) {
+  return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
+}
+
+std::string join(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string duration(wire::Duration time) {
+  const auto seconds = static_cast<double>(time.count()) / 1e9;
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} us", seconds * 1e6);
+}
+
+// "3 ARP, 2 TCP": what is not RoCE.
+std::string others(const CheckCounts& counts) {
+  struct Name {
+    Traffic traffic;
+    std::string_view text;
+  };
+  constexpr Name kNames[] = {{Traffic::arp, "ARP"},
+                             {Traffic::icmp, "ICMP"},
+                             {Traffic::tcp, "TCP"},
+                             {Traffic::udp, "other UDP"},
+                             {Traffic::other_ip, "other IP"},
+                             {Traffic::other, "other"},
+                             {Traffic::unknown, "cut too short to tell"}};
+  std::vector<std::string> parts;
+  for (const auto& [traffic, text] : kNames) {
+    if (counts.of(traffic) != 0) parts.push_back(fmt::format("{} {}", counts.of(traffic), text));
+  }
+  return join(parts);
+}
+
+std::string traffic_line(const CaptureCheck& check, const std::string& path) {
+  const CheckCounts& counts = check.counts();
+  std::string line = fmt::format("{}: {}", path, count_of(counts.frames, "frame"));
+  if (counts.frames == 0) return line + ": there is nothing to check\n";
+  if (counts.roce() == 0) return fmt::format("{}, none of them RoCE ({})\n", line, others(counts));
+  std::vector<std::string> parts;
+  if (counts.of(Traffic::roce_v2) != 0) {
+    parts.push_back(fmt::format("{} RoCE v2", counts.of(Traffic::roce_v2)));
+  }
+  if (counts.of(Traffic::roce_v1) != 0) {
+    parts.push_back(fmt::format("{} RoCE v1", counts.of(Traffic::roce_v1)));
+  }
+  if (counts.frames != counts.roce()) parts.push_back(others(counts));
+  return fmt::format("{}: {}; {} in {}\n", line, join(parts),
+                     count_of(check.analyzer().stream_count(), "stream"),
+                     duration(check.duration()));
+}
+
+std::string icrc_line(const CheckCounts& counts) {
+  if (counts.roce() == 0) return {};
+  std::vector<std::string> parts;
+  if (counts.icrc_good != 0) parts.push_back(fmt::format("{} right", counts.icrc_good));
+  if (counts.icrc_bad != 0) parts.push_back(fmt::format("{} wrong", counts.icrc_bad));
+  if (counts.icrc_unverified != 0) {
+    parts.push_back(fmt::format("{} unverified", counts.icrc_unverified));
+  }
+  std::string line = fmt::format("ICRC: {}\n", join(parts));
+  if (counts.cut != 0) {
+    line += fmt::format("Cut by a snap length: {}", count_of(counts.cut, "frame"));
+    if (counts.headers_cut != 0) {
+      line += fmt::format(", {} of them within the RoCE headers and so not analysed",
+                          counts.headers_cut);
+    }
+    line += '\n';
+  }
+  return line;
+}
+
+std::string fault_line(const Fault& fault) {
+  return fmt::format("frame {}: {} -> {} QP 0x{:06x}: {} [{}: {}]\n", fault.frame,
+                     fault.source.to_string(), fault.destination.to_string(), fault.qpn,
+                     fault.sentence, analysis::to_string(fault.severity), fault.kind);
+}
+
+std::string faults_text(const CaptureCheck& check) {
+  const CheckCounts& counts = check.counts();
+  if (counts.faults == 0) return counts.roce() == 0 ? "" : "No faults\n";
+  std::string text = fmt::format("{}: {}, {}\n", count_of(counts.faults, "fault"),
+                                 count_of(counts.errors, "error"),
+                                 count_of(counts.faults - counts.errors, "warning"));
+  for (const Fault& fault : check.faults()) text += fault_line(fault);
+  const std::uint64_t left = counts.faults - check.faults().size();
+  if (left != 0) text += fmt::format("and {} more (--all shows them)\n", left);
+  return text;
+}
+
+Json fault_json(const Fault& fault) {
+  Json json{{"frame", fault.frame},
+            {"time_ns", fault.time.time_since_epoch().count()},
+            {"severity", analysis::to_string(fault.severity)},
+            {"kind", fault.kind},
+            {"sentence", fault.sentence},
+            {"source", fault.source.to_string()},
+            {"destination", fault.destination.to_string()},
+            {"destination_qpn", fault.qpn}};
+  json["related_frame"] = fault.related == 0 ? Json(nullptr) : Json(fault.related);
+  json["stream"] = fault.stream == analysis::kNone ? Json(nullptr) : Json(fault.stream);
+  return json;
+}
+
+}  // namespace
+
+std::string check_text(const CaptureCheck& check, const std::string& path, bool complete) {
+  std::string text = traffic_line(check, path) + icrc_line(check.counts());
+  if (!complete) text += "Not read to the end: this is what was seen until then\n";
+  return text + faults_text(check);
+}
+
+std::string check_json(const CaptureCheck& check, const std::string& path, bool complete) {
+  const CheckCounts& counts = check.counts();
+  Json traffic = Json::object();
+  for (std::size_t i = 0; i < counts.traffic.size(); ++i) {
+    traffic[std::string(capture::to_string(static_cast<Traffic>(i)))] = counts.traffic[i];
+  }
+  Json faults = Json::array();
+  for (const Fault& fault : check.faults()) faults.push_back(fault_json(fault));
+  const Json json{{"file", path},
+                  {"complete", complete},
+                  {"frames", counts.frames},
+                  {"traffic", traffic},
+                  {"frames_cut", counts.cut},
+                  {"headers_cut", counts.headers_cut},
+                  {"icrc",
+                   {{"right", counts.icrc_good},
+                    {"wrong", counts.icrc_bad},
+                    {"unverified", counts.icrc_unverified}}},
+                  {"streams", check.analyzer().stream_count()},
+                  {"messages", check.analyzer().message_count()},
+                  {"duration_ns", check.duration().count()},
+                  {"errors", counts.errors},
+                  {"warnings", counts.faults - counts.errors},
+                  {"faults", faults}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace softrnic::tools
