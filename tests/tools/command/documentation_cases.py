@@ -2,7 +2,7 @@
 """docs/tools.md, docs/faults.md and docs/check.md: their examples print what they say.
 
 An example is a block of ```console: a line "$ softrnic ..." that is run, and what it prints. What
-demo prints is compared as it stands, since it depends on nothing but its options. Of the others
+demo and check print is compared as it stands, since it depends on nothing else. Of the others
 numbers, addresses and the width of gaps are not compared, since times and drawn numbers differ. A
 line "..." stands for any lines. A block after the comment <!-- background --> keeps running while the
 next one is run. A block of ```toml or ```json whose first line names a file, "# peer.toml", is
@@ -31,7 +31,7 @@ def _shape(text):
 
 def _compare(command, printed, expected):
     position = 0
-    shape = str if command.startswith("demo") else _shape
+    shape = str if command.startswith(("demo", "check")) else _shape
     got = shape(printed)
     parts = [shape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M)]
     for number, part in enumerate(parts):
