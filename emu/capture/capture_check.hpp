@@ -47,7 +47,9 @@ struct CheckCounts {
 class CaptureCheck {
  public:
   // Keeps the first `most_faults` and counts the others.
-  explicit CaptureCheck(std::size_t most_faults) : most_faults_(most_faults) {}
+  // The capture is read once from end to end, so that the analyzer may forget.
+  explicit CaptureCheck(std::size_t most_faults)
+      : most_faults_(most_faults), analyzer_({.connections = {}, .forgets = true}) {}
 
   void on_record(LinkType link_type, const Record& record);
 
