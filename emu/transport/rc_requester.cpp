@@ -505,14 +505,7 @@ void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
     return;
   }
   // A response acknowledges everything before it (9.7.5.1.1).
-  while (unacked_psn_.before(psn)) {
-    const SendEntry& head = queue_[0];
-    if (head.wants_response()) return implied_nak(now);
-    if (psn.before(head.end_psn())) return fail_head(CompletionStatus::bad_response);
-    progress(now, head.end_psn());
-    retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
-    if (failed_) return;
-  }
+  if (!acknowledge_before(now, psn)) return;
   if (queue_[0].is_placement()) return on_placement_response(now, packet);
   SendEntry& head = queue_[0];
   if (!head.is_read()) return fail_head(CompletionStatus::bad_response);
@@ -528,23 +521,16 @@ void RcRequester::on_read_response(Instant now, const InboundPacket& packet) {
   if (fault != MemoryFault::none) return fail_head(CompletionStatus::local_protection_error);
 
   ++head.received;
-  if (last && cursor_ > 0) --responses_due_;
+  if (last) return complete_response(now, static_cast<std::uint32_t>(head.length));
   progress(now, psn + 1);
-  if (last) {
-    retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
-  }
 }
 
 // ATOMIC WRITE and FLUSH are answered by a READ response of nothing (annex A19).
 void RcRequester::on_placement_response(Instant now, const InboundPacket& packet) {
-  SendEntry& head = queue_[0];
   if (packet.opcode.position != wire::Position::only || !packet.payload.empty()) {
     return fail_head(CompletionStatus::bad_response);
   }
-  ++head.received;
-  if (cursor_ > 0) --responses_due_;
-  progress(now, head.end_psn());
-  retire_head(CompletionStatus::success, static_cast<std::uint32_t>(head.length));
+  complete_response(now, static_cast<std::uint32_t>(queue_[0].length));
 }
 
 void RcRequester::on_atomic_response(Instant now, const InboundPacket& packet) {
@@ -554,7 +540,7 @@ void RcRequester::on_atomic_response(Instant now, const InboundPacket& packet) {
     return;
   }
   if (!acknowledge_before(now, psn)) return;
-  SendEntry& head = queue_[0];
+  const SendEntry& head = queue_[0];
   if (!head.is_atomic() || head.first_psn != psn) return fail_head(CompletionStatus::bad_response);
 
   std::array<std::byte, 8> original;
@@ -563,10 +549,13 @@ void RcRequester::on_atomic_response(Instant now, const InboundPacket& packet) {
   const MemoryFault fault = context_.memory.scatter(context_.domain, head.request.sges, 0,
                                                     wire::ByteChain(wire::ByteView(original)));
   if (fault != MemoryFault::none) return fail_head(CompletionStatus::local_protection_error);
-  ++head.received;
+  complete_response(now, 8);
+}
+
+void RcRequester::complete_response(Instant now, std::uint32_t byte_length) {
   if (cursor_ > 0) --responses_due_;
-  progress(now, psn + 1);
-  retire_head(CompletionStatus::success, 8);
+  progress(now, queue_[0].end_psn());
+  retire_head(CompletionStatus::success, byte_length);
 }
 
 void RcRequester::on_acknowledge(Instant now, const InboundPacket& packet) {

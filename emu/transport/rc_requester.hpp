@@ -82,6 +82,8 @@ class RcRequester final : public Requester {
   void on_read_response(wire::Instant now, const InboundPacket& packet);
   void on_placement_response(wire::Instant now, const InboundPacket& packet);
   void on_atomic_response(wire::Instant now, const InboundPacket& packet);
+  // The last packet of the response to the head has come, and is where it belongs.
+  void complete_response(wire::Instant now, std::uint32_t byte_length);
   void on_acknowledge(wire::Instant now, const InboundPacket& packet);
   void on_selective_acknowledge(wire::Instant now, const InboundPacket& packet);
   void on_rnr_nak(wire::Instant now, wire::Psn psn, std::uint8_t timer_code);

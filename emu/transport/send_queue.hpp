@@ -64,8 +64,6 @@ struct SendEntry {
   bool fetches() const { return is_read() || is_atomic(); }
   // Completed by a response of its own, not by an acknowledgement.
   bool wants_response() const { return fetches() || is_placement(); }
-  // The first PSN not yet answered, for a request that wants a response.
-  wire::Psn awaited_psn() const { return first_psn + received; }
 };
 
 CompletionOperation completion_operation(SendOperation operation);
