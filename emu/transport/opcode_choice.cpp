@@ -32,11 +32,9 @@ const Row& row_of(SendOperation operation) {
 
 }  // namespace
 
-wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last) {
+wire::Opcode message_opcode(SendOperation operation, bool first, bool last) {
   const Row& row = row_of(operation);
-  const wire::Opcode reliable =
-      first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
-  return in_service(service, reliable);
+  return first ? (last ? row.only : row.first) : (last ? row.last : row.middle);
 }
 
 wire::Opcode in_service(wire::Service service, wire::Opcode reliable) {

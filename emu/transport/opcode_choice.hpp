@@ -7,12 +7,11 @@
 
 namespace softrnic::transport {
 
-// For SEND and WRITE requests of a connected service: by place in the message, with the immediate
-// or the key to invalidate on its last packet only. The services number their opcodes alike below
-// the top three bits.
-wire::Opcode message_opcode(wire::Service service, SendOperation operation, bool first, bool last);
+// For SEND and WRITE requests: by place in the message, with the immediate or the key to invalidate
+// on its last packet only. As RC numbers it.
+wire::Opcode message_opcode(SendOperation operation, bool first, bool last);
 
-// What another connected service calls an opcode of RC.
+// What a service calls an opcode of RC: they number their opcodes alike below the top three bits.
 wire::Opcode in_service(wire::Service service, wire::Opcode reliable);
 
 }  // namespace softrnic::transport

@@ -6,8 +6,7 @@
 #include <bit>
 
 #include "transport/memory_operation.hpp"
-#include "transport/opcode_choice.hpp"
-#include "transport/payload.hpp"
+#include "transport/request_packet.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
 
@@ -220,127 +219,20 @@ bool RcRequester::poll_transmit(Instant now, OutboundPacket& out) {
     settle_head();
     return false;
   }
-  out.headers = {};
-  out.payload_size = 0;
-  wire::Bth& bth = out.headers.bth;
-  bth.migration_request = true;  // the migrated state: no alternate path is kept (17.2.8)
-  bth.partition_key = attributes_.partition_key;
-  bth.destination_qpn = attributes_.destination_qpn;
-  bth.psn = cursor_psn();
-  if (!fill_packet(entry, out)) {
+  begin_request(attributes_, cursor_psn(), out);
+  if (fill_request(context_, attributes_, entry, cursor_packet_, out) != MemoryFault::none) {
+    entry.failure = CompletionStatus::local_protection_error;
     settle_head();
     return false;
   }
-  if (is_extended_) extend(entry, out);
+  out.headers.bth.ack_request = asks_acknowledgement(entry);
   advance(now, entry, out);
   return true;
 }
 
-// XRC: RC under other opcodes, with the shared receive queue in every request (annex A14).
-void RcRequester::extend(const SendEntry& entry, OutboundPacket& out) {
-  out.headers.bth.opcode = in_service(context_.service(), out.headers.bth.opcode);
-  out.headers.xrceth.shared_receive_queue = entry.request.remote_srq;
-}
-
-bool RcRequester::fill_packet(SendEntry& entry, OutboundPacket& out) {
-  switch (entry.request.operation) {
-    case SendOperation::rdma_read:
-      fill_read(entry, out);
-      return true;
-    case SendOperation::compare_swap:
-    case SendOperation::fetch_add:
-      fill_atomic(entry, out);
-      return true;
-    case SendOperation::atomic_write:
-      return fill_atomic_write(entry, out);
-    case SendOperation::flush:
-      fill_flush(entry, out);
-      return true;
-    default:
-      return fill_message_packet(entry, out);
-  }
-}
-
-void RcRequester::fill_read(const SendEntry& entry, OutboundPacket& out) {
-  // A READ taken up again asks for what is still missing, under the missing PSN (9.7.5.1.2).
-  const std::uint64_t offset = std::uint64_t{cursor_packet_} * attributes_.path_mtu;
-  out.headers.bth.opcode = wire::Opcode::rc_read_request;
-  out.headers.bth.ack_request = true;
-  out.headers.reth = {.virtual_address = entry.request.remote_address + offset,
-                      .remote_key = entry.request.remote_key,
-                      .dma_length = static_cast<std::uint32_t>(entry.length - offset)};
-}
-
-void RcRequester::fill_atomic(const SendEntry& entry, OutboundPacket& out) {
-  const bool swap = entry.request.operation == SendOperation::compare_swap;
-  out.headers.bth.opcode = swap ? wire::Opcode::rc_compare_swap : wire::Opcode::rc_fetch_add;
-  out.headers.bth.ack_request = true;
-  out.headers.atomic_eth = {.virtual_address = entry.request.remote_address,
-                            .remote_key = entry.request.remote_key,
-                            .swap_add = entry.request.swap_add,
-                            .compare = swap ? entry.request.compare : 0};
-}
-
-bool RcRequester::fill_atomic_write(SendEntry& entry, OutboundPacket& out) {
-  if (!lay_payload(entry, 0, 8, out)) return false;
-  out.headers.bth.opcode = wire::Opcode::rc_atomic_write;
-  out.headers.bth.ack_request = true;
-  out.headers.reth = {.virtual_address = entry.request.remote_address,
-                      .remote_key = entry.request.remote_key,
-                      .dma_length = 8};
-  return true;
-}
-
-void RcRequester::fill_flush(const SendEntry& entry, OutboundPacket& out) {
-  const SendRequest& request = entry.request;
-  out.headers.bth.opcode = wire::Opcode::rc_flush;
-  out.headers.bth.ack_request = true;
-  out.headers.feth = {
-      .reserved = 0,
-      .selectivity = request.flush_all ? wire::Feth::kWholeRegion : wire::Feth::kRange,
-      .placement_type = request.placement};
-  out.headers.reth = {.virtual_address = request.remote_address,
-                      .remote_key = request.remote_key,
-                      .dma_length = static_cast<std::uint32_t>(request.flush_length)};
-}
-
-bool RcRequester::lay_payload(SendEntry& entry, std::uint64_t offset, std::uint32_t size,
-                              OutboundPacket& out) {
-  const MemoryFault fault =
-      gather_payload(context_, entry, offset, out.payload_room.slice(0, size));
-  if (fault != MemoryFault::none) {
-    entry.failure = CompletionStatus::local_protection_error;
-    return false;
-  }
-  out.payload_size = size;
-  return true;
-}
-
-bool RcRequester::fill_message_packet(SendEntry& entry, OutboundPacket& out) {
-  const SendRequest& request = entry.request;
-  const std::uint64_t offset = std::uint64_t{cursor_packet_} * attributes_.path_mtu;
-  const auto size = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(attributes_.path_mtu, entry.length - offset));
-  const bool first = cursor_packet_ == 0;
+bool RcRequester::asks_acknowledgement(const SendEntry& entry) const {
+  if (entry.wants_response()) return true;
   const bool last = cursor_packet_ + 1 == entry.packets;
-
-  if (!lay_payload(entry, offset, size, out)) return false;
-  out.headers.bth.opcode =
-      message_opcode(wire::Service::reliable_connection, request.operation, first, last);
-  out.headers.bth.solicited = last && request.solicited;
-  out.headers.bth.ack_request = asks_acknowledgement(entry, last);
-  const wire::OpcodeInfo& opcode = wire::info(out.headers.bth.opcode);
-  if (opcode.has(wire::kReth)) {
-    out.headers.reth = {.virtual_address = request.remote_address,
-                        .remote_key = request.remote_key,
-                        .dma_length = static_cast<std::uint32_t>(entry.length)};
-  }
-  if (opcode.has(wire::kImmDt)) out.headers.immdt.data = request.immediate;
-  if (opcode.has(wire::kIeth)) out.headers.ieth.remote_key = request.invalidate_key;
-  return true;
-}
-
-bool RcRequester::asks_acknowledgement(const SendEntry& entry, bool last) const {
   if (since_ack_request_ + 1 >= kAckRequestInterval || probing_) return true;
   if (packets_in_flight_ + 1 >= window()) return true;
   if (is_limited(entry) && (last || (cursor_packet_ == 0 && !entry.is_write()))) return true;

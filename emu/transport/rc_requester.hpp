@@ -49,16 +49,7 @@ class RcRequester final : public Requester {
   wire::Psn cursor_psn() const;
   // Takes the cursor over requests that send nothing, carrying out those not yet begun.
   void pass_local();
-  void fill_read(const SendEntry& entry, OutboundPacket& out);
-  void fill_atomic(const SendEntry& entry, OutboundPacket& out);
-  bool fill_atomic_write(SendEntry& entry, OutboundPacket& out);
-  void fill_flush(const SendEntry& entry, OutboundPacket& out);
-  bool fill_packet(SendEntry& entry, OutboundPacket& out);
-  void extend(const SendEntry& entry, OutboundPacket& out);
-  // False, and the request has failed, when its memory has gone since it was begun.
-  bool lay_payload(SendEntry& entry, std::uint64_t offset, std::uint32_t size, OutboundPacket& out);
-  bool fill_message_packet(SendEntry& entry, OutboundPacket& out);
-  bool asks_acknowledgement(const SendEntry& entry, bool last) const;
+  bool asks_acknowledgement(const SendEntry& entry) const;
   bool next_cannot_follow() const;
   void advance(wire::Instant now, SendEntry& entry, OutboundPacket& out);
   // Takes the cursor over one packet, and all of a READ.

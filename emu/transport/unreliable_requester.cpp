@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/unreliable_requester.hpp"
 
-#include <algorithm>
-
 #include "transport/memory_operation.hpp"
-#include "transport/opcode_choice.hpp"
-#include "transport/payload.hpp"
+#include "transport/request_packet.hpp"
 #include "transport/retry_policy.hpp"
 #include "transport/work_completion.hpp"
 
@@ -49,60 +46,27 @@ bool UnreliableRequester::poll_transmit(wire::Instant now, OutboundPacket& out) 
   if (!wants_transmit(now)) return false;
   SendEntry& entry = queue_[0];
   entry.packets = packets_of(entry.length, attributes_.path_mtu);
-  const std::uint64_t offset = std::uint64_t{next_packet_} * attributes_.path_mtu;
-  const auto size = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(attributes_.path_mtu, entry.length - offset));
-  const MemoryFault fault =
-      gather_payload(context_, entry, offset, out.payload_room.slice(0, size));
-  if (fault != MemoryFault::none) {
+  begin_request(attributes_, next_psn_, out);
+  if (is_datagram()) address(entry.request, out);
+  if (fill_request(context_, attributes_, entry, next_packet_, out) != MemoryFault::none) {
     retire_head(CompletionStatus::local_protection_error);
     return false;
   }
-  const bool first = next_packet_ == 0;
-  const bool last = next_packet_ + 1 == entry.packets;
-  out.headers = {};
-  out.payload_size = size;
-  fill_headers(entry, first, last, out);
   ++next_psn_;
-  ++next_packet_;
-  if (last) {
+  if (++next_packet_ == entry.packets) {
     ++context_.counters.rdma_sends;
     retire_head(CompletionStatus::success);
   }
   return true;
 }
 
-void UnreliableRequester::fill_headers(const SendEntry& entry, bool first, bool last,
-                                       OutboundPacket& out) {
-  const SendRequest& request = entry.request;
-  wire::Bth& bth = out.headers.bth;
-  bth.migration_request = true;  // the migrated state: no alternate path is kept (17.2.8)
-  bth.partition_key = attributes_.partition_key;
-  bth.psn = next_psn_;
-  bth.solicited = last && request.solicited;
-  if (is_datagram()) {
-    bth.opcode = request.operation == SendOperation::send_with_immediate
-                     ? wire::Opcode::ud_send_only_immediate
-                     : wire::Opcode::ud_send_only;
-    bth.destination_qpn = request.remote_qpn;
-    out.address_handle = request.address_handle;
-    // A key with its top bit set stands for the queue pair's own (10.2.5).
-    const bool own_key = (request.remote_queue_key & 0x80000000u) != 0;
-    out.headers.deth = {.queue_key = own_key ? attributes_.queue_key : request.remote_queue_key,
-                        .source_qpn = context_.qpn};
-  } else {
-    bth.opcode =
-        message_opcode(wire::Service::unreliable_connection, request.operation, first, last);
-    bth.destination_qpn = attributes_.destination_qpn;
-    out.address_handle = 0;
-  }
-  const wire::OpcodeInfo& opcode = wire::info(bth.opcode);
-  if (opcode.has(wire::kReth)) {
-    out.headers.reth = {.virtual_address = request.remote_address,
-                        .remote_key = request.remote_key,
-                        .dma_length = static_cast<std::uint32_t>(entry.length)};
-  }
-  if (opcode.has(wire::kImmDt)) out.headers.immdt.data = request.immediate;
+void UnreliableRequester::address(const SendRequest& request, OutboundPacket& out) {
+  out.headers.bth.destination_qpn = request.remote_qpn;
+  out.address_handle = request.address_handle;
+  // A key with its top bit set stands for the queue pair's own (10.2.5).
+  const bool own_key = (request.remote_queue_key & 0x80000000u) != 0;
+  out.headers.deth = {.queue_key = own_key ? attributes_.queue_key : request.remote_queue_key,
+                      .source_qpn = context_.qpn};
 }
 
 void UnreliableRequester::retire_head(CompletionStatus status) {

@@ -36,7 +36,8 @@ class UnreliableRequester final : public Requester {
 
  private:
   bool is_datagram() const { return context_.type == QueuePairType::ud; }
-  void fill_headers(const SendEntry& entry, bool first, bool last, OutboundPacket& out);
+  // Whom a datagram goes to.
+  void address(const SendRequest& request, OutboundPacket& out);
   void retire_head(CompletionStatus status);
 
   const QueuePairContext& context_;
