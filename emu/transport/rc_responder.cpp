@@ -18,13 +18,6 @@ using wire::Syndrome;
 
 namespace {
 
-// Size of the ring of answers, for each READ or atomic that may be outstanding: its first answer, a
-// replay, and acknowledgements between them.
-constexpr std::uint32_t kAnswersPerResource = 6;
-constexpr std::uint32_t answers_for(std::uint32_t resources) {
-  return resources * kAnswersPerResource + 8;
-}
-
 // What the user hears of a request refused before it had taken a receive (11.6.3.2).
 AsyncEvent event_of(NakCode code) {
   switch (code) {
@@ -46,14 +39,13 @@ void RcResponder::start() {
   expected_psn_ = attributes_.receive_psn;
   msn_ = 0;
   resources_.start(depth_of_resources());
-  answers_.start(answers_for(depth_of_resources()));
+  answers_.start(depth_of_resources());
   if (attributes_.selective_repeat) early_.enable(attributes_.path_mtu);
 }
 
 void RcResponder::adapt() {
-  while (resources_.size() > depth_of_resources()) resources_.pop();
-  resources_.rebound(depth_of_resources());
-  answers_.rebound(answers_for(depth_of_resources()));
+  resources_.adapt(depth_of_resources());
+  answers_.adapt(depth_of_resources());
 }
 
 std::uint32_t RcResponder::depth_of_resources() const {
@@ -143,10 +135,10 @@ void RcResponder::on_gap() {
   ++context_.counters.out_of_sequence;
   if (nak_sent_) return;
   nak_sent_ = true;
-  push_answer({.kind = Answer::Kind::acknowledge,
-               .syndrome = Syndrome::nak(NakCode::psn_sequence_error),
-               .psn = expected_psn_,
-               .msn = msn_});
+  answers_.push({.kind = Answer::Kind::acknowledge,
+                 .syndrome = Syndrome::nak(NakCode::psn_sequence_error),
+                 .psn = expected_psn_,
+                 .msn = msn_});
 }
 
 // 9.7.5.1.5 and 9.7.5.1.6: requests executed before are answered again and not executed again.
@@ -161,21 +153,23 @@ void RcResponder::on_duplicate(const InboundPacket& packet) {
       return on_duplicate_read(psn, packet.headers.reth);
     case wire::Operation::compare_swap:
     case wire::Operation::fetch_add: {
-      const Resource* resource = find_resource(psn, false);
-      if (resource == nullptr || !may_replay() || find_unsent(psn) != nullptr) return;
-      push_answer({.kind = Answer::Kind::atomic,
-                   .replay = true,
-                   .syndrome = Syndrome::ack(),
-                   .psn = psn,
-                   .msn = msn_,
-                   .packets = 1,
-                   .original = resource->original});
+      const ResponderResource* resource = resources_.find(psn, false);
+      if (resource == nullptr || !answers_.takes_replay() || answers_.find_unsent(psn) != nullptr) {
+        return;
+      }
+      answers_.push({.kind = Answer::Kind::atomic,
+                     .replay = true,
+                     .syndrome = Syndrome::ack(),
+                     .psn = psn,
+                     .msn = msn_,
+                     .packets = 1,
+                     .original = resource->original});
       return;
     }
     // Their answers say nothing but that they were executed, so nothing was kept (A19).
     case wire::Operation::atomic_write:
     case wire::Operation::flush: {
-      if (!may_replay() || find_unsent(psn) != nullptr) return;
+      if (!answers_.takes_replay() || answers_.find_unsent(psn) != nullptr) return;
       const bool flush = packet.opcode.operation == wire::Operation::flush;
       return answer_placement(flush ? Answer::Kind::flush : Answer::Kind::atomic_write, psn, true);
     }
@@ -187,7 +181,7 @@ void RcResponder::on_duplicate(const InboundPacket& packet) {
 // The duplicate may ask for the tail only, from a missing response on. An answer still on its way
 // out is taken up again from there: the peer must drop the rest of it anyway.
 void RcResponder::on_duplicate_read(Psn psn, const wire::Reth& reth) {
-  const Resource* resource = find_resource(psn, true);
+  const ResponderResource* resource = resources_.find(psn, true);
   if (resource == nullptr) return;
   const std::uint64_t offset =
       static_cast<std::uint64_t>(psn.since(resource->first_psn)) * attributes_.path_mtu;
@@ -196,13 +190,13 @@ void RcResponder::on_duplicate_read(Psn psn, const wire::Reth& reth) {
                     offset <= resource->length && reth.dma_length <= resource->length - offset;
   if (!same) return;
   const Psn end = psn + packets_of(reth.dma_length, attributes_.path_mtu);
-  Answer* unsent = find_unsent(psn);
+  Answer* unsent = answers_.find_unsent(psn);
   if (unsent != nullptr && end == unsent->psn + unsent->packets) {
     unsent->next_packet =
         std::min(unsent->next_packet, static_cast<std::uint32_t>(psn.since(unsent->psn)));
     return;
   }
-  if (may_replay()) answer_read(psn, reth, resource->domain, true);
+  if (answers_.takes_replay()) answer_read(psn, reth, resource->domain, true);
 }
 
 // A SEND takes a receive with its first packet; a WRITE with immediate with its last (9.7.5.2.8).
@@ -305,7 +299,7 @@ void RcResponder::finish_packet(const InboundPacket& packet) {
   ++expected_psn_;
   if (packet.opcode.ends_message()) {
     message_.end();
-    msn_ = (msn_ + 1) & 0xffffff;
+    count_message();
   }
   if (packet.headers.bth.ack_request) answer_acknowledge();
 }
@@ -321,14 +315,14 @@ void RcResponder::execute_read(const InboundPacket& packet) {
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   if (packets > kMaxReadPackets) return answer_fatal(NakCode::invalid_request);
   ++context_.counters.rx_read_requests;
-  keep_resource({.is_read = true,
-                 .first_psn = expected_psn_,
-                 .packets = packets,
-                 .domain = domain_,
-                 .address = reth.virtual_address,
-                 .remote_key = reth.remote_key,
-                 .length = reth.dma_length});
-  msn_ = (msn_ + 1) & 0xffffff;  // a READ counts when it is executed, before its responses
+  resources_.keep({.is_read = true,
+                   .first_psn = expected_psn_,
+                   .packets = packets,
+                   .domain = domain_,
+                   .address = reth.virtual_address,
+                   .remote_key = reth.remote_key,
+                   .length = reth.dma_length});
+  count_message();  // a READ counts when it is executed, before its responses
   answer_read(expected_psn_, reth, domain_, false);
   expected_psn_ = expected_psn_ + packets;
 }
@@ -348,14 +342,14 @@ void RcResponder::execute_atomic(const InboundPacket& packet) {
   if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   ++context_.counters.rx_atomic_requests;
-  keep_resource({.first_psn = expected_psn_, .packets = 1, .original = original});
-  msn_ = (msn_ + 1) & 0xffffff;
-  push_answer({.kind = Answer::Kind::atomic,
-               .syndrome = Syndrome::ack(),
-               .psn = expected_psn_,
-               .msn = msn_,
-               .packets = 1,
-               .original = original});
+  resources_.keep({.first_psn = expected_psn_, .packets = 1, .original = original});
+  count_message();
+  answers_.push({.kind = Answer::Kind::atomic,
+                 .syndrome = Syndrome::ack(),
+                 .psn = expected_psn_,
+                 .msn = msn_,
+                 .packets = 1,
+                 .original = original});
   ++expected_psn_;
 }
 
@@ -372,7 +366,7 @@ void RcResponder::execute_atomic_write(const InboundPacket& packet) {
   if (fault == MemoryFault::misaligned) return answer_fatal(NakCode::invalid_request);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
   ++context_.counters.rx_atomic_requests;
-  msn_ = (msn_ + 1) & 0xffffff;
+  count_message();
   answer_placement(Answer::Kind::atomic_write, expected_psn_, false);
   ++expected_psn_;
 }
@@ -397,7 +391,7 @@ void RcResponder::execute_flush(const InboundPacket& packet) {
       accessor(), reth.remote_key, reth.virtual_address, reth.dma_length, all, access);
   if (fault == MemoryFault::not_flushed) return answer_fatal(NakCode::remote_operational_error);
   if (fault != MemoryFault::none) return answer_fatal(NakCode::remote_access_error);
-  msn_ = (msn_ + 1) & 0xffffff;
+  count_message();
   answer_placement(Answer::Kind::flush, expected_psn_, false);
   ++expected_psn_;
 }
@@ -497,7 +491,7 @@ void RcResponder::take_up_early() {
 
 void RcResponder::answer_selective(Psn psn) {
   const std::uint32_t run = early_.run_up_to(psn, Syndrome::kLongestRun);
-  Answer* last = last_answer();
+  Answer* last = answers_.last();
   if (last != nullptr && last->kind == Answer::Kind::selective && last->psn + 1 == psn &&
       last->packets < Syndrome::kLongestRun) {
     ++context_.counters.ack_deferred;
@@ -508,11 +502,11 @@ void RcResponder::answer_selective(Psn psn) {
     return;
   }
   ++context_.counters.selective_acks_sent;
-  push_answer({.kind = Answer::Kind::selective,
-               .syndrome = Syndrome::selective(run),
-               .psn = psn,
-               .msn = expected_psn_.value(),
-               .packets = 1});
+  answers_.push({.kind = Answer::Kind::selective,
+                 .syndrome = Syndrome::selective(run),
+                 .psn = psn,
+                 .msn = expected_psn_.value(),
+                 .packets = 1});
 }
 
 // ---------------------------------------------------------------- answers
@@ -520,27 +514,27 @@ void RcResponder::answer_selective(Psn psn) {
 // Acknowledges all that was executed. An acknowledgement still unsent grows instead of being
 // followed by another.
 void RcResponder::answer_acknowledge() {
-  Answer* last = last_answer();
+  Answer* last = answers_.last();
   if (last != nullptr && last->kind == Answer::Kind::acknowledge && last->syndrome.is_ack()) {
     ++context_.counters.ack_deferred;
     last->psn = expected_psn_ - 1;
     last->msn = msn_;
     return;
   }
-  push_answer({.kind = Answer::Kind::acknowledge,
-               .syndrome = Syndrome::ack(),
-               .psn = expected_psn_ - 1,
-               .msn = msn_});
+  answers_.push({.kind = Answer::Kind::acknowledge,
+                 .syndrome = Syndrome::ack(),
+                 .psn = expected_psn_ - 1,
+                 .msn = msn_});
 }
 
 void RcResponder::answer_rnr() {
   ++context_.counters.out_of_buffer;
   ++context_.counters.send_rnr_err;
   nak_sent_ = true;
-  push_answer({.kind = Answer::Kind::acknowledge,
-               .syndrome = Syndrome::rnr_nak(attributes_.min_rnr_timer),
-               .psn = expected_psn_,
-               .msn = msn_});
+  answers_.push({.kind = Answer::Kind::acknowledge,
+                 .syndrome = Syndrome::rnr_nak(attributes_.min_rnr_timer),
+                 .psn = expected_psn_,
+                 .msn = msn_});
 }
 
 void RcResponder::answer_fatal(NakCode code, Told told) {
@@ -555,109 +549,44 @@ void RcResponder::answer_fatal(NakCode code, Told told) {
     default:
       ++context_.counters.resp_remote_invalid_request;
   }
-  push_answer({.kind = Answer::Kind::acknowledge,
-               .syndrome = Syndrome::nak(code),
-               .psn = expected_psn_,
-               .msn = msn_});
+  answers_.push({.kind = Answer::Kind::acknowledge,
+                 .syndrome = Syndrome::nak(code),
+                 .psn = expected_psn_,
+                 .msn = msn_});
   failed_ = true;
 }
 
 void RcResponder::answer_placement(Answer::Kind kind, Psn psn, bool replay) {
-  push_answer({.kind = kind,
-               .replay = replay,
-               .syndrome = Syndrome::ack(),
-               .psn = psn,
-               .msn = msn_,
-               .packets = 1});
+  answers_.push({.kind = kind,
+                 .replay = replay,
+                 .syndrome = Syndrome::ack(),
+                 .psn = psn,
+                 .msn = msn_,
+                 .packets = 1});
 }
 
 void RcResponder::answer_read(Psn psn, const wire::Reth& reth, ProtectionDomain domain,
                               bool replay) {
-  push_answer({.kind = Answer::Kind::read,
-               .replay = replay,
-               .syndrome = Syndrome::ack(),
-               .psn = psn,
-               .msn = msn_,
-               .domain = domain,
-               .address = reth.virtual_address,
-               .remote_key = reth.remote_key,
-               .length = reth.dma_length,
-               .packets = packets_of(reth.dma_length, attributes_.path_mtu)});
+  answers_.push({.kind = Answer::Kind::read,
+                 .replay = replay,
+                 .syndrome = Syndrome::ack(),
+                 .psn = psn,
+                 .msn = msn_,
+                 .domain = domain,
+                 .address = reth.virtual_address,
+                 .remote_key = reth.remote_key,
+                 .length = reth.dma_length,
+                 .packets = packets_of(reth.dma_length, attributes_.path_mtu)});
 }
 
-void RcResponder::push_answer(const Answer& answer) {
-  const bool response = is_response(answer.kind);
-  const bool fatal =
-      answer.syndrome.is_nak() && answer.syndrome != Syndrome::nak(NakCode::psn_sequence_error);
-  // What can be asked for without end, acknowledgements, NAKs for gaps and replays, leaves room for
-  // every first answer and for the NAK that ends the connection.
-  // A FLUSH is answered as a duplicate if need be, and peers may send any number of them.
-  const bool first_answer = response && !answer.replay && answer.kind != Answer::Kind::flush;
-  const bool has_place = first_answer || fatal;
-  const std::uint32_t kept_free = has_place ? 0 : resources_.bound() + 1;
-  if (answers_.size() + kept_free >= answers_.bound()) {
-    if (!fatal) return;  // the peer will repeat itself
-    answers_.clear();    // this NAK matters more than all before it
-  }
-  answers_.push(answer);  // without memory for it, the peer will repeat itself as well
-}
-
-RcResponder::Answer* RcResponder::last_answer() {
-  return answers_.empty() ? nullptr : &answers_[answers_.size() - 1];
-}
-
-// The answer to a READ or atomic, not yet sent in full, whose PSNs hold `psn`.
-RcResponder::Answer* RcResponder::find_unsent(Psn psn) {
-  for (std::uint32_t i = 0; i < answers_.size(); ++i) {
-    Answer& answer = answers_[i];
-    if (!is_response(answer.kind)) continue;
-    const std::int32_t offset = psn.since(answer.psn);
-    if (offset >= 0 && offset < static_cast<std::int32_t>(answer.packets)) return &answer;
-  }
-  return nullptr;
-}
-
-std::uint32_t RcResponder::responses_waiting(bool replay) const {
-  std::uint32_t n = 0;
-  for (std::uint32_t i = 0; i < answers_.size(); ++i) {
-    const Answer& answer = answers_[i];
-    const bool counts = is_response(answer.kind) && (replay || answer.kind != Answer::Kind::flush);
-    n += counts && answer.replay == replay;
-  }
-  return n;
-}
-
-// A peer that repeats itself gets as many replays at a time as it may have requests outstanding.
-bool RcResponder::may_replay() const {
-  return responses_waiting(true) < resources_.bound();
-}
-
-// More READs and atomics unanswered than were agreed (9.4.4, 9.7.4.1.5), or no memory to keep what
-// their duplicates will ask for.
+// 9.4.4, 9.7.4.1.5.
 bool RcResponder::resources_exhausted() {
-  if (responses_waiting(false) >= attributes_.max_dest_rd_atomic) return true;
-  return resources_.size() < resources_.bound() && !resources_.make_room();
-}
-
-// The newest takes the oldest's place.
-void RcResponder::keep_resource(const Resource& resource) {
-  if (resources_.size() == resources_.bound()) resources_.pop();
-  resources_.push(resource);
-}
-
-const RcResponder::Resource* RcResponder::find_resource(Psn psn, bool is_read) const {
-  for (std::uint32_t i = 0; i < resources_.size(); ++i) {
-    const Resource& resource = resources_[i];
-    if (resource.is_read != is_read) continue;
-    const std::int32_t offset = psn.since(resource.first_psn);
-    if (offset >= 0 && offset < static_cast<std::int32_t>(resource.packets)) return &resource;
-  }
-  return nullptr;
+  return answers_.first_answers() >= attributes_.max_dest_rd_atomic || !resources_.make_room();
 }
 
 bool RcResponder::poll_transmit(Instant, OutboundPacket& out) {
   if (answers_.empty()) return false;
-  Answer& answer = answers_[0];
+  Answer& answer = answers_.front();
   out.headers = {};
   out.payload_size = 0;
   wire::Bth& bth = out.headers.bth;

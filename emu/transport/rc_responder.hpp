@@ -5,12 +5,13 @@
 
 #include <cstdint>
 
+#include "transport/answer_queue.hpp"
 #include "transport/early_requests.hpp"
-#include "transport/growing_ring.hpp"
 #include "transport/inbound_message.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/receive_queue.hpp"
 #include "transport/responder.hpp"
+#include "transport/responder_resources.hpp"
 
 namespace softrnic::transport {
 
@@ -32,37 +33,6 @@ class RcResponder final : public Responder {
   void prime_msn(std::uint32_t msn) override { msn_ = msn & 0xffffff; }
 
  private:
-  // An answer waiting to be sent. Answers leave in the order of their requests.
-  struct Answer {
-    enum class Kind : std::uint8_t { acknowledge, selective, read, atomic, atomic_write, flush };
-    Kind kind{};
-    bool replay = false;  // to a duplicate
-    wire::Syndrome syndrome;
-    wire::Psn psn;  // first PSN of the answer
-    std::uint32_t msn = 0;
-    ProtectionDomain domain{};  // READ: on whose behalf
-    // READ: what is read, in how many packets, and which is next.
-    std::uint64_t address = 0;
-    std::uint32_t remote_key = 0;
-    std::uint32_t length = 0;
-    std::uint32_t packets = 0;
-    std::uint32_t next_packet = 0;
-    std::uint64_t original = 0;  // atomic
-  };
-
-  // What is kept of an executed READ or atomic, to answer its duplicates (9.7.5.1.2: responder
-  // resources). The newest max_dest_rd_atomic.
-  struct Resource {
-    bool is_read = false;
-    wire::Psn first_psn;
-    std::uint32_t packets = 0;
-    ProtectionDomain domain{};
-    std::uint64_t address = 0;
-    std::uint32_t remote_key = 0;
-    std::uint32_t length = 0;
-    std::uint64_t original = 0;
-  };
-
   // --- checks, in the standard's order (9.7.4.1) ---
   void on_duplicate(const InboundPacket& packet);
   void on_duplicate_read(wire::Psn psn, const wire::Reth& reth);
@@ -85,6 +55,8 @@ class RcResponder final : public Responder {
   void execute_atomic_write(const InboundPacket& packet);
   void execute_flush(const InboundPacket& packet);
   void finish_packet(const InboundPacket& packet);
+  // A message more is complete.
+  void count_message() { msn_ = (msn_ + 1) & 0xffffff; }
   Accessor accessor() const { return {domain_, context_.qpn}; }
   bool grants(Access access) const { return (attributes_.remote_access & access) != 0; }
 
@@ -118,19 +90,9 @@ class RcResponder final : public Responder {
   // The empty READ response that ATOMIC WRITE and FLUSH get.
   void answer_placement(Answer::Kind kind, wire::Psn psn, bool replay);
   void answer_read(wire::Psn psn, const wire::Reth& reth, ProtectionDomain domain, bool replay);
-  static bool is_response(Answer::Kind kind) {
-    return kind != Answer::Kind::acknowledge && kind != Answer::Kind::selective;
-  }
-  void push_answer(const Answer& answer);
-  Answer* last_answer();
-  Answer* find_unsent(wire::Psn psn);
-  // Requests with a response that are not yet answered in full: first answers, of those that count
-  // towards the agreed depth, or replays.
-  std::uint32_t responses_waiting(bool replay) const;
-  bool may_replay() const;
+  // More READs and atomics unanswered than were agreed, or no memory to keep what their duplicates
+  // will ask for.
   bool resources_exhausted();
-  void keep_resource(const Resource& resource);
-  const Resource* find_resource(wire::Psn psn, bool is_read) const;
 
   // What an acknowledgement says of the receives that are posted (9.7.7.2.4).
   wire::Syndrome with_credits(wire::Syndrome syndrome);
@@ -155,8 +117,8 @@ class RcResponder final : public Responder {
   InboundMessage message_;
   EarlyRequests early_;
 
-  GrowingRing<Answer> answers_;
-  GrowingRing<Resource> resources_;
+  AnswerQueue answers_;
+  ResponderResources resources_;
   bool failed_ = false;
 };
 
