@@ -37,8 +37,7 @@ void RcRequester::reset() {
   timeouts_in_row_ = 0;
   catching_up_ = implied_nak_taken_ = draining_ = failed_ = lost_completion_ = false;
   unacked_psn_ = sent_end_ = next_psn_;
-  receives_done_ = receives_asked_ = 0;
-  limited_ = false;
+  credits_ = {};
   scoreboard_.disable();
   loss_probe_ = {};
   probing_ = false;
@@ -63,7 +62,7 @@ void RcRequester::ask_again() {
   --cursor_;
   cursor_packet_ = last.packets - 1;
   if (packets_in_flight_ > 0) --packets_in_flight_;
-  if (last.consumes_receive()) --receives_asked_;
+  if (last.consumes_receive()) credits_.on_repeat();
   if (scoreboard_.enabled()) scoreboard_.lose(cursor_psn());
 }
 
@@ -123,7 +122,7 @@ bool RcRequester::may_begin(const SendEntry& entry) const {
     return responses_due_ < std::max<std::uint32_t>(attributes_.max_rd_atomic, 1) &&
            cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
   }
-  if (limited_ && entry.consumes_receive() && !has_credit(entry)) return false;
+  if (is_limited(entry) && !may_ask_beyond(entry)) return false;
   return packets_in_flight_ < window() && cursor_psn().since(unacked_psn_) < kMaxPsnsInFlight;
 }
 
@@ -134,29 +133,10 @@ std::uint32_t RcRequester::selective_window() const {
 // Beyond its credits a requester may send one request, a SEND's first packet and no more, to learn
 // by the answer how things stand (9.7.7.2.5). It may also when nothing that is under way asks for
 // an answer, and with the oldest request, whatever the peer counts.
-bool RcRequester::has_credit(const SendEntry& entry) const {
-  if (!is_limited(entry)) return true;
-  const bool one_beyond = receives_asked_ == receive_limit_ || since_ack_request_ > 0;
+bool RcRequester::may_ask_beyond(const SendEntry& entry) const {
+  const bool one_beyond = credits_.at_limit() || since_ack_request_ > 0;
   if (!one_beyond && cursor_ != 0) return false;
   return cursor_packet_ == 0 || entry.is_write() || unacked_psn_.after(entry.first_psn);
-}
-
-bool RcRequester::is_limited(const SendEntry& entry) const {
-  return limited_ && entry.consumes_receive() &&
-         static_cast<std::int32_t>(receives_asked_ - receive_limit_) >= 0;
-}
-
-void RcRequester::take_credits(wire::Syndrome syndrome) {
-  if (!attributes_.honor_credits || !syndrome.is_ack()) return;
-  const auto credits = wire::credit_count(syndrome.value());
-  if (!credits) {
-    limited_ = false;
-    return;
-  }
-  // Codes are rounded down, so that a later one may seem to take back what was given before.
-  const std::uint32_t limit = receives_done_ + *credits;
-  if (!limited_ || static_cast<std::int32_t>(limit - receive_limit_) > 0) receive_limit_ = limit;
-  limited_ = true;
 }
 
 Psn RcRequester::cursor_psn() const {
@@ -282,7 +262,7 @@ void RcRequester::pass(const SendEntry& entry) {
     ++cursor_packet_;
   }
   if (cursor_packet_ == entry.packets) {
-    if (entry.consumes_receive()) ++receives_asked_;
+    if (entry.consumes_receive()) credits_.on_sent();
     ++cursor_;
     cursor_packet_ = 0;
   }
@@ -305,10 +285,11 @@ void RcRequester::on_response(Instant now, const InboundPacket& packet) {
     default:
       ++context_.counters.unexpected_response;
   }
-  const wire::Psn psn = packet.headers.bth.psn;
   // Credits count from what this answer accounts for; older ones say nothing new.
-  if (packet.opcode.has(wire::kAeth) && psn + 1 == unacked_psn_) {
-    take_credits(packet.headers.aeth.syndrome);
+  const wire::Syndrome syndrome = packet.headers.aeth.syndrome;
+  if (attributes_.honor_credits && packet.opcode.has(wire::kAeth) && syndrome.is_ack() &&
+      packet.headers.bth.psn + 1 == unacked_psn_) {
+    credits_.take(syndrome);
   }
   if (catching_up_) skip_delivered();
   if (scoreboard_.enabled()) rearm_probe(now);
@@ -358,7 +339,7 @@ void RcRequester::progress(Instant now, Psn unacked) {
   if (cursor_ == 0 && cursor_psn().before(unacked)) {
     cursor_packet_ = static_cast<std::uint32_t>(unacked.since(head.first_psn));
     if (cursor_packet_ >= head.packets) {
-      if (head.consumes_receive()) ++receives_asked_;
+      if (head.consumes_receive()) credits_.on_sent();
       cursor_ = 1;
       cursor_packet_ = 0;
     }
@@ -374,7 +355,7 @@ void RcRequester::retire_head(CompletionStatus status, std::uint32_t byte_length
 
 void RcRequester::retire_one(CompletionStatus status, std::uint32_t byte_length) {
   const SendRequest& request = queue_[0].request;  // stays in its slot until another is posted
-  if (queue_[0].consumes_receive()) ++receives_done_;
+  if (queue_[0].consumes_receive()) credits_.on_done();
   queue_.pop();
   if (begun_ > 0) --begun_;
   if (cursor_ > 0) {
@@ -455,7 +436,7 @@ void RcRequester::on_acknowledge(Instant now, const InboundPacket& packet) {
   const wire::Syndrome syndrome = packet.headers.aeth.syndrome;
   if (!is_outstanding(psn)) {
     // A ghost: acknowledged before, or never sent (9.7.5.1.4). It may bring new credits.
-    const bool brings_credits = limited_ && psn + 1 == unacked_psn_ && syndrome.is_ack();
+    const bool brings_credits = credits_.limited() && psn + 1 == unacked_psn_ && syndrome.is_ack();
     if (!brings_credits) ++context_.counters.unexpected_response;
     return;
   }
@@ -580,7 +561,7 @@ void RcRequester::rewind(std::uint32_t window) {
   packets_in_flight_ = 0;
   responses_due_ = 0;
   since_ack_request_ = 0;
-  receives_asked_ = receives_done_;
+  credits_.rewind();
   loss_probe_.forget_measurement();
   catching_up_ = true;
 }

@@ -7,6 +7,7 @@
 // PSN that is not accounted for. With selective repeat it passes over what the peer has.
 #pragma once
 
+#include "transport/end_to_end_credits.hpp"
 #include "transport/loss_probe.hpp"
 #include "transport/queue_pair.hpp"
 #include "transport/requester.hpp"
@@ -59,10 +60,12 @@ class RcRequester final : public Requester {
   std::uint32_t selective_window() const;
 
   // --- end-to-end credits ---
-  // For a request that consumes a receive: within the credits, or the one beyond them.
-  bool has_credit(const SendEntry& entry) const;
-  bool is_limited(const SendEntry& entry) const;
-  void take_credits(wire::Syndrome syndrome);
+  // Whether the request needs a receive, and the peer has none left for it.
+  bool is_limited(const SendEntry& entry) const {
+    return credits_.exhausted() && entry.consumes_receive();
+  }
+  // Whether such a request may go on nevertheless.
+  bool may_ask_beyond(const SendEntry& entry) const;
 
   // --- hearing ---
   // True when `psn` lies among those sent and unacknowledged.
@@ -125,13 +128,7 @@ class RcRequester final : public Requester {
   bool catching_up_ = false;        // after a rewind, until sent_end_ is acknowledged
   bool implied_nak_taken_ = false;  // for the present unacked_psn_
 
-  // Receives of the peer's that requests have taken, counted from an arbitrary point: by those that
-  // are done, by those before the cursor, and how many there are.
-  std::uint32_t receives_done_ = 0;
-  std::uint32_t receives_asked_ = 0;
-  std::uint32_t receive_limit_ = 0;
-  bool limited_ = false;  // the peer counts them for us
-
+  EndToEndCredits credits_;
   Scoreboard scoreboard_;
   LossProbe loss_probe_;
   bool probing_ = false;  // the next packet asks for an acknowledgement
