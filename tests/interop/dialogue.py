@@ -42,8 +42,7 @@ class Party:
         self.steps = []
         self.memory = bytearray((i * 31 + (i >> 8) + _FILL[role]) & 255 for i in range(MEMORY))
         self.arguments = {"access": _ALL_ACCESS, "rnr_retry": 7, "rnr_timer": 12, "retries": 7,
-                          "psn": 0x123456,
-                          "fill": _FILL[role]}
+                          "psn": 0x123456, "fill": _FILL[role]}
         self.shared_receives = False  # through a shared receive queue
         self.expected = []  # per line: what it may be; a Deviation is remarked upon
         self._lossy = lossy
@@ -151,10 +150,29 @@ class Dialogue:
     def set_word(self, party, at, value):
         struct.pack_into("<Q", party.memory, at, value & (1 << 64) - 1)
 
+    # Requests of the active end that succeed, and what they do to the memories: `at` in its own,
+    # `to` in the other's.
+    def write(self, *flags, at, to, length, **more):
+        number = self.active.post("write", *flags, at=at, to=to, len=length, **more)
+        self.active.expect(number, "success write")
+        self.copy(self.active, at, self.passive, to, length)
+
+    def read(self, at, to, length, **more):
+        number = self.active.post("read", at=at, to=to, len=length, **more)
+        self.active.expect(number, "success read")
+        self.copy(self.passive, to, self.active, at, length)
+
+    def fetch_add(self, at, to, add, **more):
+        self.active.expect(self.active.post("fadd", at=at, to=to, add=add, **more), "success fadd")
+        before = self.word(self.passive, to)
+        self.set_word(self.active, at, before)
+        self.set_word(self.passive, to, before + add)
+
 
 def run(dialogue, softrnic, network, guest, link, addresses, family, faults, port, seed, seconds,
         more=()):
-    """`more`: options of softrnic's end alone. Lets the two ends talk: what went wrong, and the deviations that were seen."""
+    """Lets the two ends talk: what went wrong, and the deviations that were seen. `more`: options of
+    softrnic's end alone."""
     drives = not dialogue.active.is_rxe
     ours, theirs = ((dialogue.active, dialogue.passive) if drives else
                     (dialogue.passive, dialogue.active))

@@ -52,9 +52,7 @@ def send_immediate(d):
 
 def write(d):
     for i, length in enumerate(LENGTHS):
-        d.active.expect(d.active.post("write", at=i * _SLOT + 3, to=65536 + i * _SLOT + 1,
-                                      len=length), "success write")
-        d.copy(d.active, i * _SLOT + 3, d.passive, 65536 + i * _SLOT + 1, length)
+        d.write(at=i * _SLOT + 3, to=65536 + i * _SLOT + 1, length=length)
     d.active.await_all(len(LENGTHS))
     d.finish()
 
@@ -75,9 +73,7 @@ def write_immediate(d):
 
 def read(d):
     for i, length in enumerate(LENGTHS):
-        d.active.expect(d.active.post("read", at=i * _SLOT, to=65536 + i * _SLOT + 5, len=length),
-                        "success read")
-        d.copy(d.passive, 65536 + i * _SLOT + 5, d.active, i * _SLOT, length)
+        d.read(at=i * _SLOT, to=65536 + i * _SLOT + 5, length=length)
     d.active.await_all(len(LENGTHS))
     d.finish()
 
@@ -90,11 +86,9 @@ def long_messages(d):
     d.meet()
     d.active.expect(d.active.post("send", at=5, len=size), "success send")
     d.copy(d.active, 5, d.passive, 0, size)
-    d.active.expect(d.active.post("write", at=9, to=size, len=size), "success write")
-    d.copy(d.active, 9, d.passive, size, size)
+    d.write(at=9, to=size, length=size)
     left = _settle(d, 2)
-    d.active.expect(d.active.post("read", at=0, to=size, len=size), "success read")
-    d.copy(d.passive, size, d.active, 0, size)
+    d.read(at=0, to=size, length=size)
     d.active.await_all(left + 1)
     d.passive.await_all(1)
     d.finish()
@@ -141,22 +135,16 @@ def compare_swap(d):
 
 def fetch_add(d):
     for i, add in enumerate((1, 0, (1 << 64) - 1, 1 << 63, 12345)):
-        before = d.word(d.passive, 64)
-        d.set_word(d.active, 8 * i, before)
-        d.active.expect(d.active.post("fadd", at=8 * i, to=64, add=add), "success fadd")
-        d.set_word(d.passive, 64, before + add)
+        d.fetch_add(at=8 * i, to=64, add=add)
     d.active.await_all(5)
     d.finish()
 
 
 def fence(d):
     """A WRITE behind a fence overwrites what the READ before it has fetched."""
-    d.active.expect(d.active.post("read", at=0, to=4096, len=3000), "success read")
-    d.copy(d.passive, 4096, d.active, 0, 3000)
-    d.active.expect(d.active.post("write", "fence", at=0, to=65536, len=3000), "success write")
-    d.copy(d.active, 0, d.passive, 65536, 3000)
-    d.active.expect(d.active.post("write", at=8192, to=4096, len=3000), "success write")
-    d.copy(d.active, 8192, d.passive, 4096, 3000)
+    d.read(at=0, to=4096, length=3000)
+    d.write("fence", at=0, to=65536, length=3000)
+    d.write(at=8192, to=4096, length=3000)
     d.active.await_all(3)
     d.finish()
 
@@ -164,19 +152,15 @@ def fence(d):
 def psn_wrap(d):
     """The PSN wraps within a WRITE, and within a READ response."""
     d.active.arguments["psn"] = 0xfffffe
-    d.active.expect(d.active.post("write", at=0, to=65536, len=3072), "success write")
-    d.copy(d.active, 0, d.passive, 65536, 3072)
+    d.write(at=0, to=65536, length=3072)
     d.active.await_all(1)
     d.finish()
 
 
 def psn_wrap_read(d):
     d.active.arguments["psn"] = 0xffffff
-    d.active.expect(d.active.post("read", at=0, to=65536, len=3072), "success read")
-    d.copy(d.passive, 65536, d.active, 0, 3072)
-    d.active.expect(d.active.post("fadd", at=4096, to=64, add=7), "success fadd")
-    d.set_word(d.active, 4096, d.word(d.passive, 64))
-    d.set_word(d.passive, 64, d.word(d.passive, 64) + 7)
+    d.read(at=0, to=65536, length=3072)
+    d.fetch_add(at=4096, to=64, add=7)
     d.active.await_all(2)
     d.finish()
 
@@ -283,15 +267,10 @@ def _bind(d, key, *rights, at=8192, length=4096):
 
 
 def _through_window(d, key):
-    d.active.expect(d.active.post("write", at=0, to=8192, len=3000, key=key), "success write")
-    d.copy(d.active, 0, d.passive, 8192, 3000)
+    d.write(at=0, to=8192, length=3000, key=key)
     left = _settle(d, 1)
-    d.active.expect(d.active.post("read", at=65536, to=8193, len=3000, key=key),
-                    "success read")
-    d.copy(d.passive, 8193, d.active, 65536, 3000)
-    d.active.expect(d.active.post("fadd", at=4096, to=12280, add=3, key=key), "success fadd")
-    d.set_word(d.active, 4096, d.word(d.passive, 12280))
-    d.set_word(d.passive, 12280, d.word(d.passive, 12280) + 3)
+    d.read(at=65536, to=8193, length=3000, key=key)
+    d.fetch_add(at=4096, to=12280, add=3, key=key)
     d.active.await_all(left + 2)
 
 
@@ -345,8 +324,7 @@ def send_invalidate_bad_key(d):
 def local_invalidate(d):
     """The window's owner invalidates it; the peer's key is dead."""
     _bind(d, "mw2", "write")
-    d.active.expect(d.active.post("write", at=0, to=8192, len=100, key="mw2"), "success write")
-    d.copy(d.active, 0, d.passive, 8192, 100)
+    d.write(at=0, to=8192, length=100, key="mw2")
     d.active.await_all(1)
     d.meet()
     d.passive.expect(d.passive.post("inv", key="mw2"), "success inv")
@@ -441,8 +419,7 @@ def broken_send(length, text, received, deviation=None, received_deviation=None)
                         deviation and d.rxe_serves(*deviation))
         d.active.await_all(1)
         d.passive.await_all(1)
-        d.active.steps.append("meet")
-        d.passive.steps.append("meet")
+        d.meet()
         d.active.show_state("ERR")
         d.passive.show_state("ERR")
     return run
@@ -549,12 +526,10 @@ PROBES = {
 
 def atomic_write(d):
     """ATOMIC WRITE of a word, behind a WRITE and before a READ of it."""
-    d.active.expect(d.active.post("write", at=0, to=8192, len=100), "success write")
-    d.copy(d.active, 0, d.passive, 8192, 100)
+    d.write(at=0, to=8192, length=100)
     d.active.expect(d.active.post("atomic_write", at=64, to=8200, len=8), "success atomic_write")
     d.copy(d.active, 64, d.passive, 8200, 8)
-    d.active.expect(d.active.post("read", at=4096, to=8192, len=100), "success read")
-    d.copy(d.passive, 8192, d.active, 4096, 100)
+    d.read(at=4096, to=8192, length=100)
     d.active.await_all(3)
     d.finish()
 
@@ -563,8 +538,7 @@ def flush(d):
     """FLUSH to global visibility of what a WRITE has placed."""
     for party in (d.active, d.passive):
         party.arguments["access"] |= 0x100
-    d.active.expect(d.active.post("write", at=0, to=8192, len=3000), "success write")
-    d.copy(d.active, 0, d.passive, 8192, 3000)
+    d.write(at=0, to=8192, length=3000)
     d.active.expect(d.active.post("flush", to=8192, len=3000), "success flush")
     d.active.await_all(2)
     d.finish()
