@@ -202,6 +202,10 @@ def _(context):
         process.stdin.write(whole)
         process.stdin.flush()
         _await_empty(process.stdin)
+        # The beginning of one more record: taken only when the records before it were looked at.
+        process.stdin.write(b"\x06\x00\x00\x00")
+        process.stdin.flush()
+        _await_empty(process.stdin)
         _interrupt(process)
         output, errors = process.stdout.read().decode(), process.stderr.read().decode()
         said = f"{process.returncode}\n{output}{errors}"

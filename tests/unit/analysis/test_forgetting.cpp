@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "generated_capture.hpp"
+#include "sample_captures.hpp"
 #include "unit/analysis/captured_talk.hpp"
 
 namespace softrnic::analysis::test {
@@ -113,11 +114,6 @@ class Both {
   std::size_t findings_ = 0;
 };
 
-std::filesystem::path samples() {
-  const std::filesystem::path here = __FILE__;  // TOP/tests/unit/analysis
-  return here.parent_path() / "../../../pcaps";
-}
-
 std::size_t see_file(const std::filesystem::path& path, Both& both) {
   char error[PCAP_ERRBUF_SIZE];
   const std::unique_ptr<pcap_t, decltype(&pcap_close)> file(
@@ -158,7 +154,7 @@ TEST_CASE("the samples are analysed alike when forgetting", "[forgetting]") {
   std::size_t files = 0;
   std::size_t frames = 0;
   std::size_t findings = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(samples())) {
+  for (const auto& entry : std::filesystem::directory_iterator(kSampleCaptures)) {
     if (entry.path().extension() != ".pcapng") continue;
     for (const std::uint32_t remembered : {64u, 1u << 17}) {
       INFO(entry.path() << ", " << remembered << " packets remembered");
