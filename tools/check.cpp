@@ -9,6 +9,7 @@
 
 #include "capture/capture_check.hpp"
 #include "capture/capture_file.hpp"
+#include "capture_progress.hpp"
 #include "check_report.hpp"
 #include "command_line.hpp"
 #include "failure.hpp"
@@ -58,40 +59,6 @@ bool parse_options(int argc, char** argv, Options& options) {
   return true;
 }
 
-// How far it is, on a terminal, for files that take longer than a moment.
-class Progress {
- public:
-  explicit Progress(const capture::CaptureFile& file)
-      : file_(file), shown_on_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() {
-    if (shown_) fmt::print(stderr, "\r\x1b[K");
-  }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void on_record(const capture::Record& record) {
-    constexpr std::uint32_t kEvery = 1 << 16;
-    if (!shown_on_ || record.number % kEvery != 0) return;
-    shown_ = true;
-    const double mib = static_cast<double>(file_.position()) / (1 << 20);
-    if (file_.size() == 0) {
-      fmt::print(stderr, "\r\x1b[K{} frames, {:.0f} MiB", record.number, mib);
-    } else {
-      const double share = mib * (1 << 20) / static_cast<double>(file_.size());
-      const int done = static_cast<int>(share * kWidth);
-      fmt::print(stderr, "\r[{:=<{}}{: <{}}] {:3.0f} %, {} frames", "", done, "", kWidth - done,
-                 share * 100, record.number);
-    }
-    std::fflush(stderr);
-  }
-
- private:
-  static constexpr int kWidth = 40;
-  const capture::CaptureFile& file_;
-  bool shown_on_;
-  bool shown_ = false;
-};
-
 void print(const std::string& report) {
   if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size()) {
     fail("the report cannot be written to standard output");
@@ -100,7 +67,7 @@ void print(const std::string& report) {
 
 // Why the file was not read to its end; empty when it was.
 std::string read_all(capture::CaptureFile& file, capture::CaptureCheck& check) {
-  Progress progress(file);
+  CaptureProgress progress(file);
   while (!interrupted()) {
     const capture::Record* record = file.next();
     if (record == nullptr) break;
