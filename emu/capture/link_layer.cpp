@@ -76,6 +76,22 @@ std::optional<NetworkStart> in_erf(wire::ByteView record) {
 
 }  // namespace
 
+std::uint16_t registry_number(LinkType link_type) {
+  switch (link_type) {
+    case LinkType::ethernet:
+      return 1;
+    case LinkType::linux_cooked:
+      return 113;
+    case LinkType::linux_cooked_2:
+      return 276;
+    case LinkType::raw_ip:
+      return 101;
+    case LinkType::erf:
+      return 197;
+  }
+  return 1;
+}
+
 std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record) {
   constexpr std::size_t kMacAddresses = 12;
   switch (link_type) {

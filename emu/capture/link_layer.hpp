@@ -18,6 +18,9 @@ enum class LinkType : std::uint8_t {
   erf,  // Endace's records; those of Ethernet are looked into
 };
 
+// In the registry of link types, which capture files use.
+std::uint16_t registry_number(LinkType link_type);
+
 struct NetworkStart {
   std::uint16_t ethertype = 0;  // 0: of no Ethernet protocol
   std::size_t offset = 0;       // from the start of the record

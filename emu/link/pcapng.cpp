@@ -16,7 +16,6 @@ constexpr std::uint32_t kInterfaceDescription = 1;
 constexpr std::uint32_t kEnhancedPacket = 6;
 
 constexpr std::uint32_t kByteOrderMagic = 0x1a2b3c4d;
-constexpr std::uint16_t kLinkTypeEthernet = 1;
 
 // Options.
 constexpr std::uint16_t kEndOfOptions = 0;
@@ -98,12 +97,13 @@ void append_section_header(Bytes& out) {
   append_option(out, kUserApplication, "softrnic");
 }
 
-void append_interface(Bytes& out, std::string_view name, std::uint32_t snap_length) {
+void append_interface(Bytes& out, std::string_view name, std::uint32_t snap_length,
+                      std::uint16_t link_type) {
   const Block block(out, kInterfaceDescription);
-  append_le(out, kLinkTypeEthernet);
+  append_le(out, link_type);
   append_le(out, std::uint16_t{0});
   append_le(out, snap_length);
-  append_option(out, kInterfaceName, name);
+  if (!name.empty()) append_option(out, kInterfaceName, name);
   const std::byte resolution{kNanoseconds};
   append_option(out, kTimestampResolution, {&resolution, 1});
 }
@@ -119,13 +119,15 @@ void append_packet(Bytes& out, const Packet& packet, const wire::ByteChain& fram
   append_le(out, static_cast<std::uint32_t>(stamp >> 32));
   append_le(out, static_cast<std::uint32_t>(stamp));
   append_le(out, static_cast<std::uint32_t>(kept));
-  append_le(out, static_cast<std::uint32_t>(frame.size()));
+  append_le(out, std::max(packet.wire_size, static_cast<std::uint32_t>(frame.size())));
   const wire::ByteChain part = frame.slice(0, kept);
   for (const auto& piece : part.pieces()) append_bytes(out, piece);
   pad(out);
-  append_le(out, kPacketFlags);
-  append_le(out, std::uint16_t{4});
-  append_le(out, packet.direction);
+  if (packet.direction != 0) {
+    append_le(out, kPacketFlags);
+    append_le(out, std::uint16_t{4});
+    append_le(out, packet.direction);
+  }
   if (!packet.comment.empty()) append_option(out, kComment, packet.comment);
 }
 

@@ -2,38 +2,18 @@
 #include "capture/capture_file.hpp"
 
 #include <pcap/pcap.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <cstdlib>
 
 #include "sample_frame.hpp"
+#include "scratch_file.hpp"
 
 using namespace softrnic;
 using namespace capture;
 using capture::test::Bytes;
+using capture::test::ScratchFile;
 
 namespace {
-
-class ScratchFile {
- public:
-  ScratchFile() { close(mkstemp(path_.data())); }
-  ~ScratchFile() { unlink(path_.c_str()); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  const std::string& path() const { return path_; }
-  void write(const Bytes& bytes) const {
-    std::FILE* file = std::fopen(path_.c_str(), "wb");
-    REQUIRE(file != nullptr);
-    std::fwrite(bytes.data(), 1, bytes.size(), file);
-    std::fclose(file);
-  }
-
- private:
-  std::string path_ = "/tmp/softrnic-capture-XXXXXX";
-};
 
 void append_le32(Bytes& bytes, std::uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) {
