@@ -7,8 +7,8 @@
 
 #include "command_line.hpp"
 #include "failure.hpp"
-#include "replay/capture_replay.hpp"
-#include "replay/replay_report.hpp"
+#include "offline_replay/capture_replay.hpp"
+#include "offline_replay/replay_report.hpp"
 #include "subcommands.hpp"
 
 namespace softrnic::tools {
@@ -55,12 +55,12 @@ void print(const std::string& report) {
 int run_replay(int argc, char** argv) {
   Options options;
   if (!parse_options(argc, argv, options)) return kSuccess;
-  auto frames = replay::read_capture(options.path);
+  auto frames = offline_replay::read_capture(options.path);
   if (!frames) throw Failure(kBadFile, frames.error());
 
-  const replay::CaptureReplay result = replay::replay_capture(std::move(*frames));
-  print(options.json ? replay::json_report(result, options.path)
-                     : replay::text_report(result, options.path, options.verbose));
+  const offline_replay::CaptureReplay result = offline_replay::replay_capture(std::move(*frames));
+  print(options.json ? offline_replay::json_report(result, options.path)
+                     : offline_replay::text_report(result, options.path, options.verbose));
   if (!result.agrees()) return kDiffers;
   if (result.survey.cut > 0) {
     throw Failure(kBadFile,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay_live.hpp"
+
+#include <charconv>
+#include <memory>
+
+#include "capture_progress.hpp"
+#include "failure.hpp"
+#include "interruption.hpp"
+
+namespace softrnic::tools {
+
+namespace {
+
+constexpr double kLeastSpeed = 1e-6;
+constexpr double kMostSpeed = 1e6;
+
+replay::ConnectionChoice parse_connection(const std::string& text) {
+  const auto choice = replay::ConnectionChoice::from_string(text);
+  if (choice) return *choice;
+  fail_usage("--connection {}: give both ends, such as 10.0.0.1:0x11-10.0.0.2:0x12", text);
+}
+
+}  // namespace
+
+ReplayPace parse_pace(const std::string& text) {
+  if (text == "captured") return {};
+  if (text == "fast") return {.fast = true, .speed = 1};
+  double speed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  if (error != std::errc{} || end != text.data() + text.size() || !(speed >= kLeastSpeed) ||
+      speed > kMostSpeed) {
+    fail_usage("--pace {}: give captured, fast, or how many times as fast as captured, such as 2",
+               text);
+  }
+  return {.fast = false, .speed = speed};
+}
+
+void LiveReplayOptions::add_to(CommandLine& line) {
+  line.heading("To a live link");
+  line.text("to", "LINK", device.link,
+            "send to this link instead: tap:NAME, packet:IFACE or xdp:IFACE; memory: to an "
+            "emulated peer in this process");
+  line.text("as", "MODE", mode_name, "what to be there: requester or responder");
+  line.number("stream", "N", stream, 0, 0xfffffffe,
+              "which connection, by its number (default: the first reliable one)");
+  line.option("connection", "ENDS",
+              "which connection, by its ends, the requester's first: ADDR:QPN-ADDR:QPN",
+              [this](const std::string& text) { connection.ends = parse_connection(text).ends; });
+  line.option("pace", "PACE",
+              "captured (default): with the gaps of the capture; fast: without; or how many times "
+              "as fast as captured",
+              [this](const std::string& text) { pace = parse_pace(text); });
+  device.add_to(line);
+}
+
+void LiveReplayOptions::complete() {
+  if (!live()) return;
+  if (stream != kNoStream) connection.stream = stream;
+  if (device.link.empty()) fail_usage("--as {}: --to LINK is missing", mode_name);
+  if (mode_name.empty())
+    fail_usage("--to {}: --as requester or --as responder is missing", device.link);
+  if (connection.stream && connection.ends) {
+    fail_usage("--stream and --connection exclude each other");
+  }
+  device.complete();
+}
+
+replay::OnRecord show_reading() {
+  auto progress = std::make_shared<std::unique_ptr<CaptureProgress>>();
+  return [progress](const capture::CaptureFile& file, const capture::Record& record) {
+    if (record.number == 1) *progress = std::make_unique<CaptureProgress>(file);
+    if (*progress) (*progress)->on_record(record);
+    return !interrupted();
+  };
+}
+
+}  // namespace softrnic::tools
