@@ -21,7 +21,7 @@ add_custom_command(
   VERBATIM)
 add_custom_command(
   OUTPUT ${array}
-  COMMAND ${CMAKE_COMMAND} -DINPUT=${object} -DOUTPUT=${array} -DNAME=xdp_roce_object -P ${embed}
+  COMMAND ${CMAKE_COMMAND} -DINPUT=${object} -DOUTPUT=${array} -DNAME=xdp_roce_object -DFLOOR=link -P ${embed}
   DEPENDS ${object} ${embed}
   VERBATIM)
 target_sources(softrnic_link PRIVATE ${array})
