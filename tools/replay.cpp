@@ -9,6 +9,7 @@
 #include "failure.hpp"
 #include "offline_replay/capture_replay.hpp"
 #include "offline_replay/replay_report.hpp"
+#include "replay_live.hpp"
 #include "subcommands.hpp"
 
 namespace softrnic::tools {
@@ -23,6 +24,7 @@ struct Options {
   std::string path;
   bool json = false;
   bool verbose = false;
+  LiveReplayOptions live;
 };
 
 bool parse_options(int argc, char** argv, Options& options) {
@@ -37,10 +39,15 @@ bool parse_options(int argc, char** argv, Options& options) {
   std::vector<std::string> words;
   line.flag("json", options.json, "print one JSON object instead of text");
   line.flag("verbose,v", options.verbose, "show every difference, and what was primed");
+  options.live.add_to(line);
   line.words("FILE", 1, words);
   if (!line.parse(argc, argv)) return false;
   if (words.empty()) fail_usage("the capture to replay is missing; see softrnic replay --help");
   options.path = words.front();
+  options.live.path = options.path;
+  options.live.json = options.json;
+  options.live.verbose = options.verbose;
+  options.live.complete();
   return true;
 }
 
@@ -55,6 +62,7 @@ void print(const std::string& report) {
 int run_replay(int argc, char** argv) {
   Options options;
   if (!parse_options(argc, argv, options)) return kSuccess;
+  if (options.live.live()) return run_side_replay(options.live);
   auto frames = offline_replay::read_capture(options.path);
   if (!frames) throw Failure(kBadFile, frames.error());
 

@@ -23,7 +23,7 @@ replay::ConnectionChoice parse_connection(const std::string& text) {
 
 }  // namespace
 
-ReplayPace parse_pace(const std::string& text) {
+replay::Pace parse_pace(const std::string& text) {
   if (text == "captured") return {};
   if (text == "fast") return {.fast = true, .speed = 1};
   double speed = 0;
@@ -51,18 +51,21 @@ void LiveReplayOptions::add_to(CommandLine& line) {
               "captured (default): with the gaps of the capture; fast: without; or how many times "
               "as fast as captured",
               [this](const std::string& text) { pace = parse_pace(text); });
+  side.add_to(line);
   device.add_to(line);
 }
 
 void LiveReplayOptions::complete() {
   if (!live()) return;
   if (stream != kNoStream) connection.stream = stream;
-  if (device.link.empty()) fail_usage("--as {}: --to LINK is missing", mode_name);
+  if (device.link.empty() && !side.writes_files())
+    fail_usage("--as {}: --to LINK is missing", mode_name);
   if (mode_name.empty())
     fail_usage("--to {}: --as requester or --as responder is missing", device.link);
   if (connection.stream && connection.ends) {
     fail_usage("--stream and --connection exclude each other");
   }
+  side.complete(*this);
   device.complete();
 }
 

@@ -10,14 +10,10 @@
 #include "command_line.hpp"
 #include "device_options.hpp"
 #include "replay/connection_choice.hpp"
+#include "replay/operation_schedule.hpp"
+#include "replay_side_options.hpp"
 
 namespace softrnic::tools {
-
-// How time passes between what is sent.
-struct ReplayPace {
-  bool fast = false;   // as soon as the protocol allows
-  double speed = 1.0;  // of the capture's; 2 is twice as fast
-};
 
 struct LiveReplayOptions {
   static constexpr std::uint32_t kNoStream = 0xffffffff;
@@ -27,19 +23,24 @@ struct LiveReplayOptions {
   std::string mode_name;  // --as
   replay::ConnectionChoice connection;
   std::uint32_t stream = kNoStream;
-  ReplayPace pace;
+  replay::Pace pace;
+  ReplaySideOptions side;
   bool json = false;
   bool verbose = false;
 
+  bool in_memory() const { return device.link == "memory"; }
   bool live() const { return !device.link.empty() || !mode_name.empty(); }
 
   void add_to(CommandLine& line);
-  // After parse().
+  // After parse(); a Failure for what does not go together.
   void complete();
 };
 
 // "fast", "captured", or how many times as fast as captured: "2", "0.5".
-ReplayPace parse_pace(const std::string& text);
+replay::Pace parse_pace(const std::string& text);
+
+// The modes. Each replays, prints its report and gives the exit status.
+int run_side_replay(const LiveReplayOptions& options);
 
 // Shows on a terminal how far a capture is read, and gives up at Ctrl-C.
 replay::OnRecord show_reading();

@@ -36,6 +36,14 @@ struct Scattered {
   std::vector<Chunk> chunks;
 };
 
+void count_reads(RecordedSide& side) {
+  std::vector<std::uint32_t> before{0};
+  for (const RecordedOperation& operation : side.operations) {
+    before.push_back(before.back() + (operation.is_read() || operation.is_atomic() ? 1 : 0));
+    side.most_reads = std::max(side.most_reads, before.back() - before[operation.own_completed]);
+  }
+}
+
 class Recorder {
  public:
   explicit Recorder(const ChosenConnection& chosen);
@@ -396,6 +404,7 @@ void Recorder::drop_incomplete(std::uint8_t which) {
     kept.push_back(operation);
   }
   side.operations = std::move(kept);
+  count_reads(side);
   if (!side.operations.empty()) side.first_psn = side.operations.front().first_psn;
 }
 

@@ -78,8 +78,9 @@ struct RecordedSide {
   std::uint32_t qpn = 0;
   wire::Psn first_psn;
   std::vector<RecordedOperation> operations;
-  std::uint32_t left_out = 0;  // messages of which the capture has too little
-  std::uint32_t most_outstanding = 1;
+  std::uint32_t left_out = 0;          // messages of which the capture has too little
+  std::uint32_t most_outstanding = 1;  // operations at once
+  std::uint32_t most_reads = 1;        // READs and atomics at once
 };
 
 struct RecordedConnection {

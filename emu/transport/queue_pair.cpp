@@ -303,4 +303,8 @@ void QueuePair::prime_msn(std::uint32_t msn) {
   responder_->prime_msn(msn);
 }
 
+std::uint32_t QueuePair::msn() const {
+  return responder_->msn();
+}
+
 }  // namespace softrnic::transport

@@ -103,6 +103,8 @@ class QueuePair {
   // For a peer that stands in for another, from a capture: messages the responder is to have
   // completed before the first packet.
   void prime_msn(std::uint32_t msn);
+  // Messages its responder has completed so far, in 24 bits (reliable services).
+  std::uint32_t msn() const;
 
  private:
   std::optional<ModifyError> check(QueuePairState to, const QueuePairAttributes& attributes,

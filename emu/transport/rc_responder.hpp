@@ -31,6 +31,7 @@ class RcResponder final : public Responder {
   bool poll_transmit(wire::Instant now, OutboundPacket& out) override;
   bool failed() const override { return failed_; }
   void prime_msn(std::uint32_t msn) override { msn_ = msn & 0xffffff; }
+  std::uint32_t msn() const override { return msn_; }
 
  private:
   // --- checks, in the standard's order (9.7.4.1) ---

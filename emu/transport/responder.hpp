@@ -37,6 +37,8 @@ class Responder {
   virtual bool failed() const = 0;
 
   virtual void prime_msn(std::uint32_t msn) = 0;
+  // Messages completed, in 24 bits; 0 for services that do not count them.
+  virtual std::uint32_t msn() const { return 0; }
 };
 
 }  // namespace softrnic::transport
