@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "explain/page_selection.hpp"
 #include "explain/page_summary.hpp"
 #include "explain/page_table.hpp"
 #include "explain/page_text.hpp"
@@ -72,7 +73,8 @@ std::string part(std::string_view name, const Json& explanation) {
 
 }  // namespace
 
-std::string page(const Json& explanation) {
+std::string page(const Json& given) {
+  const Json explanation = page_selection(given);
   std::string_view rest = text_of(page_template, page_template_size);
   std::string out;
   // What is put in is never looked at again, so that it cannot hold a name of the template.

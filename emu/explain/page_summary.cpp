@@ -105,7 +105,7 @@ std::string first_fault(const Json& explanation) {
   }
   const bool error = text_in(fault, "severity") == "error";
   return fmt::format(
-      "<p class=\"callout {0}\" id=\"first-fault\"><strong>First {0}:</strong>"
+      "<p class=\"callout {0}\"><strong>First {0}:</strong>"
       "<a href=\"#first-fault\">frame {1}</a> {2} <span class=\"where\">{3}</span></p>\n",
       error ? "error" : "warning", number_in(fault, "frame"), escaped(sentence_of(fault)),
       escaped(where(explanation, fault)));
@@ -119,7 +119,7 @@ std::string moment(const Json& explanation, const Json& event, std::size_t rank)
   }
   const std::int64_t cost = time_in(event, "cost_ns");
   return fmt::format(
-      "<li id=\"moment-{0}\"><span class=\"rank\">{0}</span><div><a href=\"#moment-{0}\">{1}</a>"
+      "<li id=\"worst-{0}\"><span class=\"rank\">{0}</span><div><a href=\"#moment-{0}\">{1}</a>"
       "{2}<span class=\"where\">Frame {3}, {4}{5}</span></div></li>\n",
       rank, escaped(sentence_of(event)), more, number_in(event, "frame"),
       escaped(where(explanation, event)),

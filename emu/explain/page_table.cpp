@@ -51,11 +51,13 @@ Totals totals_of(const Json& connection) {
 }
 
 std::string number_cell(std::uint64_t value, const std::string& text, bool bad) {
-  return fmt::format("<td class=\"number{}\" data-value=\"{}\">{}</td>",
-                     value == 0 ? " zero"
+  // The text says the value itself when it is nothing but its digits.
+  const std::string digits = std::to_string(value);
+  return fmt::format("<td class=\"n{}\"{}>{}</td>",
+                     value == 0 ? " z"
                      : bad      ? " bad"
                                 : "",
-                     value, text);
+                     text == digits ? "" : " data-value=\"" + digits + "\"", text);
 }
 
 std::string count_cell(std::uint64_t value, bool bad = false) {
@@ -74,7 +76,31 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string row(const Json& connection) {
+struct Column {
+  std::string_view name;
+  bool numeric;
+};
+
+constexpr std::array kColumns{
+    Column{"#", true},        Column{"one end", false}, Column{"other end", false},
+    Column{"service", false}, Column{"state", false},   Column{"packets", true},
+    Column{"messages", true}, Column{"payload", true},  Column{"lasts", true},
+    Column{"goodput", true},  Column{"lost", true},     Column{"resent", true},
+    Column{"NAK", true},      Column{"RNR", true},      Column{"ECN/CNP", true},
+    Column{"findings", true}};
+
+std::string heading() {
+  std::string out = "<thead><tr>";
+  for (const Column& column : kColumns) {
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.numeric ? " class=\"n\"" : "",
+                       column.name);
+  }
+  return out + "</tr></thead>\n";
+}
+
+}  // namespace
+
+std::string table_row(const Json& connection) {
   const std::uint64_t id = number_in(connection, "id");
   const Totals totals = totals_of(connection);
   const std::int64_t span =
@@ -83,7 +109,7 @@ std::string row(const Json& connection) {
       span > 0 ? static_cast<double>(totals.goodput) * 8e9 / static_cast<double>(span) : 0;
   std::string out = fmt::format(
       "<tr id=\"connection-{0}\" data-connection=\"{0}\" data-findings=\"{1}\">"
-      "<th scope=\"row\" class=\"number\"><a href=\"#connection-{0}\">{0}</a></th>"
+      "<th scope=\"row\" class=\"n\"><a href=\"#connection-{0}\">{0}</a></th>"
       "<td class=\"mono\">{2}</td><td class=\"mono\">{3}</td><td>{4} {5}</td>",
       id, totals.findings, escaped(end_text(connection, 0)), escaped(end_text(connection, 1)),
       escaped(upper(text_in(connection, "service"))), escaped(text_in(connection, "version")));
@@ -98,30 +124,6 @@ std::string row(const Json& connection) {
   out += count_cell(totals.congestion) + count_cell(totals.findings);
   return out + "</tr>\n";
 }
-
-struct Column {
-  std::string_view name;
-  bool numeric;
-};
-
-constexpr std::array kColumns{
-    Column{"#", true},        Column{"one end", false}, Column{"other end", false},
-    Column{"service", false}, Column{"state", false},   Column{"packets", true},
-    Column{"messages", true}, Column{"payload", true},  Column{"lasts", true},
-    Column{"goodput", true},  Column{"lost", true},     Column{"sent again", true},
-    Column{"NAKs", true},     Column{"RNR NAKs", true}, Column{"ECN, CNP", true},
-    Column{"findings", true}};
-
-std::string heading() {
-  std::string out = "<thead><tr>";
-  for (const Column& column : kColumns) {
-    out += fmt::format("<th scope=\"col\"{}>{}</th>", column.numeric ? " class=\"number\"" : "",
-                       column.name);
-  }
-  return out + "</tr></thead>\n";
-}
-
-}  // namespace
 
 std::string end_text(const Json& connection, std::size_t side) {
   const Json& ends = member_of(connection, "ends");
@@ -148,7 +150,7 @@ std::string page_table(const Json& explanation) {
   out +=
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of connections\">\n";
   out += "<table id=\"connection-table\">\n" + heading() + "<tbody>\n";
-  for (const Json& connection : connections) out += row(connection);
+  for (const Json& connection : connections) out += table_row(connection);
   return out + "</tbody>\n</table></div>\n";
 }
 

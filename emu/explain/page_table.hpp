@@ -7,6 +7,8 @@
 
 namespace softrnic::explain {
 
+// One connection's row, as page_table() writes it.
+std::string table_row(const nlohmann::ordered_json& connection);
 std::string page_table(const nlohmann::ordered_json& explanation);
 
 // "10.0.0.1 QP 0x000011", not escaped.

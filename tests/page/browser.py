@@ -119,6 +119,7 @@ class Tab:
     def __init__(self, browser, width=1280, height=900, scheme="light", motion="reduce",
                  script=True):
         self.browser = browser
+        self.script = script
         self.target = browser.send("Target.createTarget", {"url": "about:blank"})["targetId"]
         self.session = browser.send("Target.attachToTarget", {"targetId": self.target,
                                                               "flatten": True})["sessionId"]
@@ -145,6 +146,8 @@ class Tab:
 
     def settle(self):
         """Two frames: whatever was asked to be drawn is drawn."""
+        if not self.script:
+            return
         self.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame("
                    "() => done(1))))")
 
@@ -160,8 +163,9 @@ class Tab:
         """Real key presses: 'ArrowRight', 'Tab', 'a'."""
         for key in keys:
             text = key if len(key) == 1 else {"Enter": "\r", "Space": " "}.get(key, "")
+            code = KEYS.get(key, ord(key.upper()) if key.isalnum() and len(key) == 1 else 0)
             event = {"key": " " if key == "Space" else key, "modifiers": SHIFT if shift else 0,
-                     "windowsVirtualKeyCode": KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)}
+                     "windowsVirtualKeyCode": code}
             self.send("Input.dispatchKeyEvent", {"type": "keyDown" if text else "rawKeyDown",
                                                  "text": text, **event})
             self.send("Input.dispatchKeyEvent", {"type": "keyUp", **event})

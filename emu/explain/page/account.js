@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The account of one connection, with its plots.
 
-const qpn_text = (qpn) => typeof qpn === "number" && qpn < 0xffffff + 1 ? hexadecimal(qpn, 6) : "unknown";
+const qpn_text = (qpn) =>
+  typeof qpn === "number" && qpn < kPsnModulus ? hexadecimal(qpn, 6) : "unknown";
 
 // "10.0.0.1 QP 0x000011": what the page calls an end.
 function end_name(connection, side) {
@@ -10,13 +11,15 @@ function end_name(connection, side) {
 }
 
 function terms_of(connection) {
-  const terms = [`${String(connection.service || "").toUpperCase()} over RoCE ${connection.version || ""}`
+  const service = String(connection.service || "").toUpperCase();
+  const terms = [`${service} over RoCE ${connection.version || ""}`
                  + (connection.ip ? ` (IPv${connection.ip})` : "")];
-  if (connection.vlan !== undefined && connection.vlan !== null) terms.push(`VLAN ${connection.vlan}`);
+  if (typeof connection.vlan === "number") terms.push(`VLAN ${connection.vlan}`);
   const mtu = Math.max(0, ...(connection.directions || []).map(({ path_mtu }) => path_mtu || 0));
   if (mtu) terms.push(`path MTU ${mtu}`);
   terms.push({ seen: "its beginning was seen", cm: "set up by CM",
-               late: "begun before the capture" }[connection.established] || connection.established);
+               late: "begun before the capture" }[connection.established]
+             || connection.established);
   terms.push({ open: "open at the end", disconnected: "disconnected", refused: "ended by a refusal",
                exhausted: "ended: retries exhausted" }[connection.ended] || connection.ended);
   return terms.filter(Boolean).join(" · ");
@@ -55,7 +58,8 @@ class Account {
     const sides = (connection.directions || []).map((direction, side) => [
       `From ${end_name(connection, side)}`, bytes(direction.payload_bytes || 0),
       [plural(direction.packets || 0, "packet"), plural(direction.messages || 0, "message"),
-       direction.retransmitted_packets ? `${group(direction.retransmitted_packets)} sent again` : "",
+       direction.retransmitted_packets
+         ? `${group(direction.retransmitted_packets)} sent again` : "",
        direction.lost ? `${group(direction.lost)} lost` : "",
        direction.duplicates ? plural(direction.duplicates, "duplicate") : ""]
         .filter(Boolean).join(", ")]);
@@ -78,10 +82,12 @@ class Account {
                                    by_id("sequence-readout"));
     const { graph } = this;
     by_id("sequence-readout").textContent = this.points.thinned
-      ? `${group(this.points.all.length)} points stand for ${plural(this.points.packets, "packet")}; every mark is kept.`
+      ? `${group(this.points.all.length)} points stand for `
+        + `${plural(this.points.packets, "packet")}; marks are kept before plain packets.`
       : "Point at a packet, or step through them with the arrow keys.";
     const tool = (label, name, act) =>
-      html("button", { type: "button", class: "tool", "aria-label": name, title: name, onclick: act }, label);
+      html("button", { type: "button", class: "tool", "aria-label": name, title: name,
+                       onclick: act }, label);
     by_id("sequence-tools").replaceChildren(
       tool("←", "Earlier", () => view.pan(-0.25)), tool("→", "Later", () => view.pan(0.25)),
       tool("+", "Zoom in", () => view.zoom(0.5)), tool("−", "Zoom out", () => view.zoom(2)),
@@ -90,7 +96,8 @@ class Account {
         this.points.next_notable(graph.cursor ? graph.cursor.index : -1, 1))));
     by_id("sequence-legend").replaceChildren(...Object.keys(kMarks)
       .filter((kind) => this.points.counts[kind]).map((kind) => {
-        const button = html("button", { type: "button", class: "legend-item", "aria-pressed": "true",
+        const button = html("button", {
+          type: "button", class: "legend-item", "aria-pressed": "true",
           onclick: () => {
             button.setAttribute("aria-pressed", String(graph.hidden.has(kind)));
             graph.toggle(kind);
@@ -146,11 +153,13 @@ class Account {
   }
 
   draw_ladder() {
-    const ladders = (this.connection.ladder || []).filter(({ entries }) => entries && entries.length);
+    const ladders = (this.connection.ladder || [])
+      .filter(({ entries }) => entries && entries.length);
     by_id("ladder").hidden = ladders.length === 0;
     this.ladders = ladders;
     const buttons = ladders.map((ladder, index) =>
-      switch_button(sentence_case(ladder.title || `Part ${index + 1}`), false, () => this.show_ladder(index)));
+      switch_button(sentence_case(ladder.title || `Part ${index + 1}`), false,
+                    () => this.show_ladder(index)));
     by_id("ladder-choices").replaceChildren(...buttons);
     if (ladders.length) this.show_ladder(0);
   }
@@ -171,7 +180,8 @@ class Account {
     by_id("latency").hidden = operations.length === 0;
     by_id("latency-table").replaceChildren(latency_table(connection));
     const show = (index) => {
-      buttons.forEach((button, other) => button.setAttribute("aria-pressed", String(other === index)));
+      buttons.forEach((button, other) =>
+        button.setAttribute("aria-pressed", String(other === index)));
       if (this.histogram) this.histogram.stage.close();
       by_id("latency-readout").textContent = "";
       this.histogram = new LatencyHistogram(by_id("latency-plot"), connection, plotted[index],

@@ -63,7 +63,7 @@ class ConnectionTable {
   sort(column) {
     const headings = [...this.table.tHead.rows[0].cells];
     const heading = headings[column];
-    const numeric = heading.classList.contains("number");
+    const numeric = heading.classList.contains("n");
     // Figures are looked at largest first, names from A on.
     const before = heading.getAttribute("aria-sort");
     const falling = before ? before === "ascending" : numeric && column > 0;
@@ -87,7 +87,8 @@ class ConnectionTable {
     if (!row) return;
     const visible = this.order.filter((other) => !other.hidden);
     const here = visible.indexOf(row);
-    const goal = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: visible.length - 1 }[event.key];
+    const goal = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0,
+                   End: visible.length - 1 }[event.key];
     if (goal === undefined) return;
     const next = visible[Math.min(Math.max(goal, 0), visible.length - 1)];
     event.preventDefault();

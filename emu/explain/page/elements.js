@@ -11,7 +11,8 @@ function fill(element, properties, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat(Infinity)
+    .filter((child) => child !== null && child !== undefined));
   return element;
 }
 
@@ -24,7 +25,8 @@ const svg_text = (x, y, text, properties) => svg("text", { x, y, ...properties }
 
 // A button that is on or off.
 const switch_button = (label, pressed, onclick) =>
-  html("button", { type: "button", class: "tool", "aria-pressed": String(pressed), onclick }, label);
+  html("button", { type: "button", class: "tool", "aria-pressed": String(pressed), onclick },
+       label);
 
 // For screen readers: what the keyboard brought under the cursor.
 function speak(text) {
@@ -35,7 +37,7 @@ const wants_stillness = () => matchMedia("(prefers-reduced-motion: reduce)").mat
 
 // A table of text; `numeric` are the columns to be set flush right.
 function table_of(headings, rows, numeric = []) {
-  const side = (column) => numeric.includes(column) ? "number" : null;
+  const side = (column) => numeric.includes(column) ? "n" : null;
   return html("table", null,
     html("thead", null, html("tr", null,
       headings.map((text, column) => html("th", { scope: "col", class: side(column) }, text)))),

@@ -73,9 +73,11 @@ class Ladder {
     const tip_y = from_y + (to_y - from_y) * share;
     const parts = [
       svg("rect", { class: "hit", x: 0, y: y + 1, width, height: kLadder.rung - 2, rx: 4 }),
-      svg("path", { class: `arrow ${style}`, d: `M${start + sign * 2} ${from_y}L${tip_x} ${tip_y}` })];
+      svg("path", { class: `arrow ${style}`,
+                    d: `M${start + sign * 2} ${from_y}L${tip_x} ${tip_y}` })];
     if (outcome === "lost") {
-      parts.push(...shape_of("lost", tip_x, tip_y).map(([name, d]) => svg("path", { class: name, d })));
+      parts.push(...shape_of("lost", tip_x, tip_y)
+        .map(([name, d]) => svg("path", { class: name, d })));
     } else if (outcome === "refused") {
       parts.push(...shape_of("refused", tip_x - sign * 4, tip_y)
         .map(([name, d]) => svg("path", { class: name, d })));
@@ -106,7 +108,8 @@ class Ladder {
   }
 
   words(entry) {
-    const count = entry.psn_count > 1 ? ` to ${(entry.psn + entry.psn_count - 1) % kPsnModulus}` : "";
+    const count = entry.psn_count > 1
+      ? ` to ${(entry.psn + entry.psn_count - 1) % kPsnModulus}` : "";
     const parts = [`${entry.opcode}`, `PSN ${entry.psn}${count}`];
     if (entry.bytes > 0) parts.push(bytes(entry.bytes));
     if (entry.outcome in kOutcomeWords) parts.push(kOutcomeWords[entry.outcome].toUpperCase());
@@ -115,8 +118,9 @@ class Ladder {
 
   text(entry) {
     return [entry.frame ? `Frame ${entry.frame}` : "No frame", moment(entry.t),
-            `${end_name(this.connection, entry.from)} → ${end_name(this.connection, 1 - entry.from)}`,
-            this.words(entry), entry.text ? sentence_case(entry.text) : ""].filter(Boolean).join(" · ");
+            [entry.from, 1 - entry.from].map((side) => end_name(this.connection, side)).join(" → "),
+            this.words(entry), entry.text ? sentence_case(entry.text) : ""]
+      .filter(Boolean).join(" · ");
   }
 
   choose(index, aloud) {

@@ -55,7 +55,8 @@ class LatencyHistogram {
     }));
     root.append(svg("path", { class: "axis", d: `M${left} ${end}H${width - right}` }),
                 ...this.percentile_marks(top, end, width - right));
-    root.append(svg_text((left + width - right) / 2, height - 5, "latency", { "text-anchor": "middle" }),
+    root.append(svg_text((left + width - right) / 2, height - 5, "latency",
+                         { "text-anchor": "middle" }),
                 svg_text(4, top - 10, "messages"));
     return root;
   }

@@ -12,7 +12,7 @@ function bars_of(rows) {
     html("span", null, name),
     svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
       svg("rect", { class: "bar", width: count / most * 100, height: 10 })),
-    html("span", { class: count ? "number" : "number zero" }, group(count))]));
+    html("span", { class: count ? "n" : "n z" }, group(count))]));
 }
 
 const part_of = (title, ...content) => html("div", null, html("h4", null, title), ...content);
@@ -29,7 +29,8 @@ function figures_of(object) {
     .map(([name, value]) => [sentence_case(words(name.replace(/_ns$/, ""))),
       typeof value === "number" ? (name.endsWith("_ns") ? duration(value) : group(value))
         : Array.isArray(value) ? value.join(" / ")
-        : typeof value === "object" ? figures_of(value).map(([key, text]) => `${key} ${text}`).join(", ")
+        : typeof value === "object"
+          ? figures_of(value).map(([key, text]) => `${key} ${text}`).join(", ")
         : String(value)]);
 }
 
@@ -47,7 +48,8 @@ function loss_parts(connection) {
   }
   const naks = Object.entries(connection.naks || {});
   if (naks.length) {
-    parts.push(part_of("NAKs", bars_of(naks.map(([name, count]) => [sentence_case(words(name)), count]))));
+    parts.push(part_of("NAKs",
+      bars_of(naks.map(([name, count]) => [sentence_case(words(name)), count]))));
   }
   const marks = (connection.directions || []).map((direction, side) =>
     [end_name(connection, side), `${plural(direction.ecn_marked || 0, "packet")} marked, `

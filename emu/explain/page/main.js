@@ -29,7 +29,7 @@ function show_moment(rank) {
   const chosen = moments.find((one, index) => (one.rank || index + 1) === rank);
   if (!chosen || !show_connection(chosen.connection, false)) return false;
   document.querySelectorAll(".moments li").forEach((item) =>
-    item.classList.toggle("chosen", item.id === `moment-${rank}`));
+    item.classList.toggle("chosen", item.id === `worst-${rank}`));
   account.go_to_moment(chosen.t_ns, Math.max(chosen.until_ns || 0, chosen.t_ns), chosen.frame);
   return true;
 }
@@ -62,7 +62,10 @@ function begin() {
     history.replaceState(null, "", address);
   });
   addEventListener("hashchange", () => follow(location.hash));
-  if (follow(location.hash)) return;
+  if (location.hash) {
+    // After the browser has been where the address leads it by itself.
+    addEventListener("load", () => requestAnimationFrame(() => follow(location.hash)));
+  }
   const connections = kExplanation.connections || [];
   const fault = kExplanation.first_fault;
   const first = (fault && connection_of(fault.connection)) || connections[0];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time-sequence graph, in the manner of tcptrace: PSNs over time, one panel for the requests of
-// each side. A request is a bar from its PSN to the next; the ACK line runs below what is in flight.
+// The time-sequence graph, in the manner of tcptrace: PSNs over time, one panel for the requests
+// of each side. A request is a bar from its PSN to the next; the ACK line runs below what is in
+// flight.
 
 const kSequence = { left: 84, right: 14, top: 30, gap: 46, bottom: 30, heights: [400, 240] };
 
@@ -127,7 +128,7 @@ class SequenceGraph {
                    "m-refused", "m-refused-bar", "m-lost"];
     const drawn = order.filter((name) => paths.has(name))
       .map((name) => svg("path", { class: name, d: paths.get(name) }));
-    return [...drawn, ...this.draw_labels(labelled)];
+    return [...this.draw_labels(labelled), ...drawn];
   }
 
   // A stair that only rises: below the ACK line all is acknowledged, by ACK, NAK or response.
@@ -151,18 +152,27 @@ class SequenceGraph {
 
   // Names beside the marks, while they are few.
   draw_labels(labelled) {
-    if (labelled.length > 24) return [];
-    const taken = [];
-    return labelled.map(([point, x, y]) => {
+    if (labelled.length > 40) return [];
+    const taken = labelled.map(([, x, y]) => [x - 5, y - 5, x + 5, y + 5]);
+    return labelled.map(([point, x, y], index) => {
+      // Of a run of the same only the first.
+      if (index > 0 && labelled[index - 1][0].kind === point.kind) return null;
       const text = mark_info(point.kind).name;
       const width = text.length * 6.6;
-      const left = x + 10 + width > this.time_scale.end ? x - 10 - width : x + 10;
-      const box = [left, y - 8, left + width, y + 8];
-      const hit = (other) => box[0] < other[2] && other[0] < box[2]
-        && box[1] < other[3] && other[1] < box[3];
-      if (taken.some(hit)) return null;
-      taken.push(box);
-      return svg_text(left, y + 4, text, { class: "halo" });
+      const beside = "nak rnr cnp".includes(point.kind) ? -4 : 9;  // not on the ACK line
+      const places = [[x + 10, y + beside], [x - 10 - width, y - 4], [x - width / 2, y - 18],
+                      [x - width / 2, y + 18]];
+      const box_at = ([left, middle]) => [left, middle - 7, left + width, middle + 7];
+      const is_free = (place) => {
+        const box = box_at(place);
+        return box[0] > this.time_scale.begin && box[2] < this.time_scale.end
+          && !taken.some((other) => box[0] < other[2] && other[0] < box[2]
+                                    && box[1] < other[3] && other[1] < box[3]);
+      };
+      const place = places.find(is_free);
+      if (!place) return null;
+      taken.push(box_at(place));
+      return svg_text(place[0], place[1] + 4, text, { class: "halo" });
     }).filter(Boolean);
   }
 
@@ -196,11 +206,14 @@ class SequenceGraph {
 
   on_box(begin, end) {
     this.box = null;
-    const panel = this.panels.find(({ top, bottom }) => begin[1] > top - 20 && begin[1] < bottom + 20);
+    const panel = this.panels.find(({ top, bottom }) =>
+      begin[1] > top - 20 && begin[1] < bottom + 20);
     const [x0, x1] = [begin[0], end[0]].sort((a, b) => a - b);
     const [y0, y1] = [begin[1], end[1]].sort((a, b) => a - b);
     if (x1 - x0 < 4) return this.stage.request_redraw();
-    if (panel && y1 - y0 > 8) this.psn_range[panel.space] = [panel.scale.back(y1), panel.scale.back(y0)];
+    if (panel && y1 - y0 > 8) {
+      this.psn_range[panel.space] = [panel.scale.back(y1), panel.scale.back(y0)];
+    }
     return this.view.set(this.time_scale.back(x0), this.time_scale.back(x1));
   }
 
@@ -270,8 +283,9 @@ class SequenceGraph {
     const here = this.cursor ? this.cursor.index : null;
     const entry = Math.min(this.points.first_from(this.view.from), all.length - 1);
     switch (event.key) {
-      case "ArrowRight": this.go_to(here === null ? seen(entry, 1) : seen(here + 1, 1)); return true;
-      case "ArrowLeft": this.go_to(here === null ? seen(entry, 1) : seen(here - 1, -1)); return true;
+      case "ArrowRight": this.go_to(seen(here === null ? entry : here + 1, 1)); return true;
+      case "ArrowLeft":
+        this.go_to(here === null ? seen(entry, 1) : seen(here - 1, -1)); return true;
       case "ArrowDown": case "PageDown":
         this.go_to(this.points.next_notable(here === null ? -1 : here, 1)); return true;
       case "ArrowUp": case "PageUp":

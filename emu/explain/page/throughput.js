@@ -52,7 +52,8 @@ class ThroughputPlot {
     return at.map((bits) => {
       const y = this.scale.at(bits);
       return [svg("path", { class: "grid", d: `M${kThroughput.left} ${y}H${this.time_scale.end}` }),
-              svg_text(kThroughput.left - 8, y + 4, rate(Math.abs(bits)), { "text-anchor": "end" })];
+              svg_text(kThroughput.left - 8, y + 4, rate(Math.abs(bits)),
+                       { "text-anchor": "end" })];
     }).flat();
   }
 
