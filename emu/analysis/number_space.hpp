@@ -38,9 +38,9 @@ inline constexpr std::size_t kFinishedReads = 256;
 
 // A request packet that was seen, or seen spoilt.
 struct SentPacket {
+  wire::Instant first_time;  // of the first packet with this PSN
+  wire::Instant last_time;   // of the newest one
   wire::Psn psn;
-  wire::Instant first_time;           // of the first packet with this PSN
-  wire::Instant last_time;            // of the newest one
   std::uint32_t record = kNone;       // of the first
   std::uint32_t last_record = kNone;  // of the newest
   std::uint32_t first_frame = 0;
@@ -92,12 +92,12 @@ struct SeenResponse {
 // What makes a sender go back.
 struct Cause {
   FindingKind kind = FindingKind::retransmission_timeout;
+  bool pending = false;
   std::uint32_t frame = 0;  // the NAK, the RNR NAK, the response that showed a loss
   wire::Instant time;
   wire::Psn psn;          // from here on
   wire::Psn end;          // what had been sent by then
   wire::Duration wait{};  // RNR only
-  bool pending = false;
 };
 
 // Packets sent one after the other from one cause: first the original flight, later go-backs.
