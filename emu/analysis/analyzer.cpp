@@ -170,8 +170,9 @@ void Analyzer::State::on_request(Observation& o, Direction& d, std::uint32_t dir
     expect_answer(o, d, *place.packet);
     check_credits(o, n);
   }
-  if (fresh && n.error_frame != 0 && o.frame.time - n.error_time > kReaction) {
-    o.find(FindingKind::request_after_error, n.error_frame);
+  const Recovery& past = *n.recovery;
+  if (fresh && past.error_frame != 0 && o.frame.time - past.error_time > kReaction) {
+    o.find(FindingKind::request_after_error, past.error_frame);
   }
   show_flight(o, n);
   streams.await_answer(direction, o.psn());

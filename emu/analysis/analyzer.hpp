@@ -37,7 +37,7 @@ struct AnalyzerOptions {
   bool forgets = false;
   // Packets, of all connections together, that are remembered besides those that wait for their
   // answer. A repetition of anything older is not known for one.
-  std::uint32_t remembered = 1 << 17;
+  std::uint32_t remembered = 1 << 15;
   // A message that nothing can change any more; its number may be another one's from now on.
   std::function<void(const Message&)> message_gone{};
 };

@@ -381,7 +381,8 @@ std::string sentence(const Finding& f) {
     case read_response_wrong_size:
       return fmt::format("{} bytes in the response, but {} were asked for", f.a, f.b);
     case response_repeated:
-      return fmt::format("The same response as in frame {} once more", f.related);
+      return f.related == 0 ? "The same response once more"
+                            : fmt::format("The same response as in frame {} once more", f.related);
     case atomic_changed:
       return fmt::format("Another result than in frame {} for the same atomic", f.related);
     case key_unknown:

@@ -40,6 +40,7 @@ void Forgetting::make_room() {
     } else {
       drop_sent(*n);
     }
+    if (n->sent.size() <= kLeast) n->trim();
   }
 }
 
@@ -75,6 +76,7 @@ void Forgetting::drop_sent(NumberSpace& n) {
   const SentPacket oldest = n.sent.front();
   ledger_.messages.release(oldest.message);
   n.sent.pop_front();
+  n.forget_before(oldest.psn + oldest.psn_count);
   while (!n.outstanding.empty() && !n.outstanding.front().psn.after(oldest.psn)) {
     n.bytes_in_flight -= n.outstanding.front().bytes;
     n.outstanding.pop_front();

@@ -19,7 +19,7 @@ namespace softrnic::analysis {
 
 class Forgetting {
  public:
-  static constexpr std::uint32_t kLeast = 4;
+  static constexpr std::uint32_t kLeast = 1;
   // READs and atomics that may outlive the packet that asked for them, as the capture lacks an
   // answer.
   static constexpr std::size_t kMostReads = 256;

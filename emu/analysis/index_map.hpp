@@ -31,6 +31,12 @@ class IndexMap {
     return slot.value;
   }
 
+  // Of a key, for other tables of such keys.
+  std::uint64_t hash(const Key& key) const {
+    return mix(mix(secret_ ^ (std::uint64_t{key[0]} << 32 | key[1])) ^
+               (std::uint64_t{key[2]} << 32 | key[3]));
+  }
+
   std::size_t memory() const { return slots_.capacity() * sizeof(Slot); }
 
  private:
@@ -58,9 +64,7 @@ class IndexMap {
   }
 
   std::size_t place(const Key& key) const {
-    const std::uint64_t hash = mix(mix(secret_ ^ (std::uint64_t{key[0]} << 32 | key[1])) ^
-                                   (std::uint64_t{key[2]} << 32 | key[3]));
-    std::size_t i = hash & (slots_.size() - 1);
+    std::size_t i = hash(key) & (slots_.size() - 1);
     while (slots_[i].used && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
     return i;
   }

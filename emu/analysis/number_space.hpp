@@ -11,6 +11,7 @@
 
 #include "analysis/credit_limit.hpp"
 #include "analysis/finding.hpp"
+#include "analysis/on_demand.hpp"
 #include "analysis/packet_record.hpp"
 #include "analysis/psn_history.hpp"
 #include "analysis/ring.hpp"
@@ -115,46 +116,56 @@ struct ShownGap {
   std::uint32_t frame = 0;
 };
 
-struct NumberSpace {
-  std::uint32_t told_first = kNone;  // PSN that CM told for the first request
-  // --- sending ---
-  bool begun = false;           // a request was seen
-  wire::Psn origin;             // the first one's PSN
-  wire::Psn base;               // the lowest one's
-  wire::Psn next;               // after the highest PSN sent
-  wire::Psn cursor;             // what the sender should send next: `next`, or inside a go-back
-  wire::Psn highest;            // the packet before `next`
-  std::uint32_t gap_frame = 0;  // the newest that came after a gap
-  wire::Instant last_request;
+// What went wrong on the way, and what came of it.
+struct Recovery {
+  std::uint32_t gap_frame = 0;  // the newest request that came after a gap
   // The newest packets with a wrong ICRC, one behind the other.
   wire::Psn spoilt_begin;
   wire::Psn spoilt_end;
   wire::Instant spoilt_time;
-  PsnHistory<SentPacket> sent;
+
   Run run;
   std::uint32_t runs = 0;
   std::uint32_t retries_in_row = 0;  // go-backs to the same PSN
   wire::Psn retry_psn;
+
+  // --- causes to go back ---
+  static constexpr std::size_t kNaks = 4;
+  Cause naks[kNaks];
+  std::uint32_t newest_nak = 0;
+  std::uint32_t rnr_in_row = 0;
+  Cause rnr;
+  Cause implied;
+
+  static constexpr std::size_t kShownGaps = 4;
+  ShownGap shown_gaps[kShownGaps];
+  std::uint32_t newest_gap = 0;
+
+  std::uint32_t error_frame = 0;  // the NAK that ended the connection
+  wire::Instant error_time;
+};
+
+struct NumberSpace {
+  std::uint32_t told_first = kNone;  // PSN that CM told for the first request
+  // --- sending ---
+  bool begun = false;  // a request was seen
+  wire::Psn origin;    // the first one's PSN
+  wire::Psn base;      // the lowest one's
+  wire::Psn next;      // after the highest PSN sent
+  wire::Psn cursor;    // what the sender should send next: `next`, or inside a go-back
+  wire::Psn highest;   // the packet before `next`
+  wire::Instant last_request;
+  PsnHistory<SentPacket> sent;
+  OnDemand<Recovery> recovery;
 
   // A READ whose number of PSNs is not known yet, as the path MTU is not: the newest request.
   bool read_extent_open = false;
   wire::Psn open_read;
   std::uint32_t open_read_length = 0;
 
-  // --- causes to go back ---
-  static constexpr std::size_t kNaks = 4;
-  Cause naks[kNaks];
-  std::uint32_t newest_nak = 0;
-  Cause rnr;
-  std::uint32_t rnr_in_row = 0;
-  Cause implied;
-
   // --- the receiver, as far as the wire shows it ---
   wire::Psn receiver_expects;
   bool receiver_sees_gap = false;
-  static constexpr std::size_t kShownGaps = 4;
-  ShownGap shown_gaps[kShownGaps];
-  std::uint32_t newest_gap = 0;
 
   // --- answers ---
   wire::Psn unacknowledged;  // all before it is acknowledged
@@ -175,15 +186,15 @@ struct NumberSpace {
   std::uint32_t completed = 0;  // messages acknowledged
   std::uint32_t msn_base = 0;
   bool msn_known = false;
-  std::uint32_t error_frame = 0;  // the NAK that ended the connection
-  wire::Instant error_time;
   CreditLimit credits;
 
   // --- messages ---
   std::uint32_t open_message = kNone;
   std::uint32_t messages = 0;
 
-  // --- forgetting: entries of each history whose time had come while they were still needed ---
+  // --- forgetting; and entries of each history whose time had come while they were needed ---
+  bool forgot = false;
+  wire::Psn forgotten;  // all before it, where it forgot anything
   std::uint32_t sent_owed = 0;
   std::uint32_t responses_owed = 0;
 
@@ -204,6 +215,15 @@ struct NumberSpace {
     return message;
   }
 
+  // Whether a request with this PSN was seen, and no more is known of it than that.
+  bool is_forgotten(wire::Psn psn) const {
+    return forgot && psn.before(forgotten) && !psn.before(base);
+  }
+  void forget_before(wire::Psn psn) {
+    if (!forgot || psn.after(forgotten)) forgotten = psn;
+    forgot = true;
+  }
+
   void move_next(wire::Psn to) {
     next_relative += static_cast<std::int64_t>((to - next.value()).value());
     next = to;
@@ -212,10 +232,20 @@ struct NumberSpace {
     if (to.since(base) > kReach || to.before(base)) base = to - kReach;
     if (to.since(unacknowledged) > kReach || to.before(unacknowledged))
       unacknowledged = to - kReach;
+    if (to.since(forgotten) > kReach || to.before(forgotten)) forgotten = to - kReach;
+  }
+
+  // Nothing was heard of it for long: it takes no more than it needs.
+  void trim() {
+    sent.trim();
+    responses.trim();
+    outstanding.trim();
+    reads.trim();
   }
 
   std::size_t memory() const {
-    return sent.memory() + outstanding.memory() + reads.memory() + responses.memory();
+    return sent.memory() + outstanding.memory() + reads.memory() + responses.memory() +
+           recovery.memory();
   }
 };
 

@@ -7,9 +7,10 @@
 // connection costs little.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "wire/psn.hpp"
 
@@ -21,7 +22,7 @@ class PsnHistory {
   static constexpr std::uint32_t kBound = 1 << 16;
 
   Entry* find(wire::Psn psn) {
-    if (index_.empty()) return scan(psn);
+    if (index_ == nullptr) return scan(psn);
     for (std::uint32_t i = home(psn);; i = next(i)) {
       if (index_[i] == kFree) return nullptr;
       Entry& entry = entries_[index_[i]];
@@ -40,12 +41,12 @@ class PsnHistory {
     if (size_ == kBound) {
       drop(front());
       pop_front();
-    } else if (size_ == entries_.size()) {
-      resize(entries_.empty() ? kFewest : 2 * size_);
+    } else if (size_ == room_) {
+      resize(2 * size_);
     }
     const std::uint32_t place = place_of(size_++);
     entries_[place] = value;
-    if (!index_.empty()) link(place);
+    if (index_ != nullptr) link(place);
     ++inserted_;
     return entries_[place];
   }
@@ -59,22 +60,29 @@ class PsnHistory {
   Entry& at(std::uint32_t i) { return entries_[place_of(i)]; }
 
   void pop_front() {
-    if (!index_.empty()) erase(entries_[head_].psn);
+    if (index_ != nullptr) erase(entries_[head_].psn);
     head_ = place_of(1);
     --size_;
-    if (entries_.size() > kScanned && size_ * 8 < entries_.size()) resize(size_ * 2);
+    if (room_ > kFewest && size_ * 4 <= room_) resize(2 * size_);
+  }
+
+  // Gives back what is not used, where nothing is likely to come soon.
+  void trim() {
+    std::uint32_t room = kFewest;
+    while (room < size_) room *= 2;
+    if (room < room_) resize(room);
   }
 
   // Entries that were added since this was asked last.
   std::uint32_t take_inserted() { return std::exchange(inserted_, 0); }
 
   std::size_t memory() const {
-    return entries_.capacity() * sizeof(Entry) + index_.capacity() * sizeof(index_[0]);
+    return room_ * sizeof(Entry) + (index_ != nullptr ? index_size() * sizeof(index_[0]) : 0);
   }
 
  private:
   static constexpr std::uint32_t kFree = 0xffffffff;
-  static constexpr std::uint32_t kFewest = 2;
+  static constexpr std::uint32_t kFewest = 1;
   static constexpr std::uint32_t kScanned = 8;  // so many are looked through without an index
 
   Entry* scan(wire::Psn psn) {
@@ -85,19 +93,17 @@ class PsnHistory {
     return nullptr;
   }
 
-  std::uint32_t place_of(std::uint32_t i) const {
-    return (head_ + i) & static_cast<std::uint32_t>(entries_.size() - 1);
-  }
+  std::uint32_t place_of(std::uint32_t i) const { return (head_ + i) & (room_ - 1); }
 
   // Sixteen neighbouring PSNs share a cache line; READs, whose PSNs lie far apart, are spread.
   static constexpr std::uint32_t kLine = 16;
   std::uint32_t home(wire::Psn psn) const {
     const std::uint32_t hash = psn.value() / kLine * 0x9e3779b1u;
-    return static_cast<std::uint32_t>(std::uint64_t{hash} >> shift_) * kLine + psn.value() % kLine;
+    // The hash's upper bits choose the line.
+    return static_cast<std::uint32_t>(std::uint64_t{hash} * (index_size() / kLine) >> 32) * kLine +
+           psn.value() % kLine;
   }
-  std::uint32_t next(std::uint32_t i) const {
-    return (i + 1) & static_cast<std::uint32_t>(index_.size() - 1);
-  }
+  std::uint32_t next(std::uint32_t i) const { return (i + 1) & (index_size() - 1); }
 
   void link(std::uint32_t place) {
     std::uint32_t i = home(entries_[place].psn);
@@ -111,7 +117,7 @@ class PsnHistory {
     while (entries_[index_[hole]].psn != psn) hole = next(hole);
     for (std::uint32_t i = next(hole); index_[i] != kFree; i = next(i)) {
       const std::uint32_t wanted = home(entries_[index_[i]].psn);
-      const std::uint32_t mask = static_cast<std::uint32_t>(index_.size() - 1);
+      const std::uint32_t mask = index_size() - 1;
       if (((i - wanted) & mask) < ((i - hole) & mask)) continue;
       index_[hole] = index_[i];
       hole = i;
@@ -123,25 +129,25 @@ class PsnHistory {
   void resize(std::uint32_t room) {
     std::uint32_t capacity = kFewest;
     while (capacity < room) capacity *= 2;
-    std::vector<Entry> entries(capacity);
+    auto entries = std::make_unique<Entry[]>(capacity);
     for (std::uint32_t i = 0; i < size_; ++i) entries[i] = at(i);
     entries_ = std::move(entries);
+    room_ = capacity;
     head_ = 0;
-    if (capacity <= kScanned) {
-      index_ = {};
-      return;
-    }
-    std::vector<std::uint32_t>(2 * std::size_t{capacity}, kFree).swap(index_);
-    shift_ = 32;
-    for (std::size_t lines = index_.size() / kLine; lines > 1; lines /= 2) --shift_;
+    index_ = nullptr;
+    if (capacity <= kScanned) return;
+    index_ = std::make_unique<std::uint32_t[]>(index_size());
+    std::fill_n(index_.get(), index_size(), kFree);
     for (std::uint32_t place = 0; place < size_; ++place) link(place);
   }
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> index_;
+  std::uint32_t index_size() const { return 2 * room_; }
+
+  std::unique_ptr<Entry[]> entries_;
+  std::unique_ptr<std::uint32_t[]> index_;
+  std::uint32_t room_ = 0;
   std::uint32_t head_ = 0;  // where the oldest lies
   std::uint32_t size_ = 0;
-  std::uint32_t shift_ = 32;
   std::uint32_t inserted_ = 0;
 };
 

@@ -127,6 +127,8 @@ RequestSequence::Place RequestSequence::place(Observation& o) {
     place = resume_read(o, *read);
   } else if (packet != nullptr && !packet->spoilt) {
     place = go_back(o, *packet);
+  } else if (packet == nullptr && reliable_ && n_.is_forgotten(psn)) {
+    repeat_forgotten(o, count);
   } else {
     place = fill(o, packet, count);
   }
@@ -148,21 +150,23 @@ void RequestSequence::place_spoilt(Observation& o) {
     n_.move_next(psn + count);
     n_.cursor = n_.next;
   }
-  if (psn != n_.spoilt_end) n_.spoilt_begin = psn;
-  n_.spoilt_end = psn + count;
-  n_.spoilt_time = o.frame.time;
+  Recovery& recovery = n_.recovery.change();
+  if (psn != recovery.spoilt_end) recovery.spoilt_begin = psn;
+  recovery.spoilt_end = psn + count;
+  recovery.spoilt_time = o.frame.time;
 }
 
 // What stands in the capture with a wrong ICRC is not missing there.
 void RequestSequence::find_gap(Observation& o, Psn expected) {
-  const bool spoilt = !expected.before(n_.spoilt_begin) && expected.before(n_.spoilt_end);
-  if (spoilt && within(n_.spoilt_time, o.frame.time, kReaction)) {
-    expected = o.psn().before(n_.spoilt_end) ? o.psn() : n_.spoilt_end;
+  const Recovery& past = *n_.recovery;
+  const bool spoilt = !expected.before(past.spoilt_begin) && expected.before(past.spoilt_end);
+  if (spoilt && within(past.spoilt_time, o.frame.time, kReaction)) {
+    expected = o.psn().before(past.spoilt_end) ? o.psn() : past.spoilt_end;
   }
   if (expected == o.psn()) return;
   const auto missing = static_cast<std::uint64_t>(o.psn().since(expected));
   o.find(FindingKind::psn_gap, 0, expected.value(), missing);
-  n_.gap_frame = o.frame.number;
+  n_.recovery.change().gap_frame = o.frame.number;
 }
 
 // --- READs take several PSNs ---
@@ -239,7 +243,7 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
     if (doubled) ++o.sender().duplicates;
     return place;
   }
-  const bool not_ready = n_.rnr.pending && n_.rnr.psn == o.psn();
+  const bool not_ready = n_.recovery->rnr.pending && n_.recovery->rnr.psn == o.psn();
   if (!not_ready && o.psn() + packet.psn_count == n_.cursor && is_duplicate(o, packet)) {
     return doubled(o, packet);  // right behind the first, whatever else was asked for
   }
@@ -249,7 +253,7 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
   if (is_in_run(o, &packet) && !named) {
     if (cause != nullptr && cause->psn == o.psn()) {
       cause->pending = false;
-      n_.run.cause = *cause;
+      n_.recovery.change().run.cause = *cause;
     }
     follow_run(o, packet.psn_count);
   } else if (cause != nullptr) {
@@ -260,7 +264,7 @@ RequestSequence::Place RequestSequence::go_back(Observation& o, SentPacket& pack
   } else {
     begin_run(o, implied_by_response(o, o.psn()), packet.psn_count);
   }
-  packet.run = n_.run.id;
+  packet.run = n_.recovery->run.id;
   say_why(o, packet, true);
   packet.set_newest(o.index, o.frame.number, o.frame.time);
   packet.checksum = o.frame.checksum;
@@ -274,6 +278,22 @@ RequestSequence::Place RequestSequence::doubled(Observation& o, SentPacket& pack
   return {&packet, false, false};
 }
 
+// What is sent again so late that only its PSN is known: acknowledged, but not to the sender.
+void RequestSequence::repeat_forgotten(Observation& o, std::uint32_t count) {
+  if (Cause* cause = find_cause(o, true)) {
+    cause->pending = false;
+    begin_run(o, *cause, count);
+  } else if (is_in_run(o, nullptr)) {
+    follow_run(o, count);
+  } else {
+    begin_run(o, {}, count);
+  }
+  SentPacket again;
+  again.record = o.index;
+  say_why(o, again, false);
+  o.record.repeats_payload = o.frame.payload_size != 0;
+}
+
 // A packet that was not seen before, but others with higher PSNs were.
 RequestSequence::Place RequestSequence::fill(Observation& o, SentPacket* spoilt,
                                              std::uint32_t count) {
@@ -285,12 +305,12 @@ RequestSequence::Place RequestSequence::fill(Observation& o, SentPacket* spoilt,
   const bool late = spoilt == nullptr && within(n_.last_request, o.frame.time, kReaction);
   bool again = true;
   if (in_run) {
-    if (cause != nullptr) n_.run.cause = *cause;
+    if (cause != nullptr) n_.recovery.change().run.cause = *cause;
     follow_run(o, count);
   } else if (cause != nullptr) {
     begin_run(o, *cause, count);  // stays pending: it may be the late original
   } else if (!reliable_ || late) {
-    o.find(FindingKind::out_of_order, n_.gap_frame);
+    o.find(FindingKind::out_of_order, n_.recovery->gap_frame);
     ++o.sender().out_of_order;
     again = false;
   } else {
@@ -338,7 +358,7 @@ RequestSequence::Place RequestSequence::resume_read(Observation& o, ReadRequest&
   } else {
     begin_run(o, implied_by_response(o, o.psn()), rest, true);
   }
-  packet->run = n_.run.id;
+  packet->run = n_.recovery->run.id;
   say_why(o, *packet, true);
   packet->set_newest(o.index, o.frame.number, o.frame.time);
   return {packet, false, false};
@@ -394,6 +414,8 @@ bool RequestSequence::is_all_missing(Psn from, Psn to) const {
 // The newest cause that covers this packet. A packet that was not seen before may be just late, so
 // that only the one asked for counts, or, should that have been lost once more, the next one.
 Cause* RequestSequence::find_cause(const Observation& o, bool seen) const {
+  Recovery* recovery = n_.recovery.if_changed();
+  if (recovery == nullptr) return nullptr;
   const Psn psn = o.psn();
   Cause* newest = nullptr;
   const auto consider = [&](Cause& cause) {
@@ -402,9 +424,9 @@ Cause* RequestSequence::find_cause(const Observation& o, bool seen) const {
     if (!within(cause.time, o.frame.time, 2 * cause.wait + kReaction)) return;
     if (newest == nullptr || cause.frame > newest->frame) newest = &cause;
   };
-  for (Cause& nak : n_.naks) consider(nak);
-  consider(n_.rnr);
-  consider(n_.implied);
+  for (Cause& nak : recovery->naks) consider(nak);
+  consider(recovery->rnr);
+  consider(recovery->implied);
   return newest;
 }
 
@@ -430,29 +452,33 @@ Cause RequestSequence::implied_by_response(const Observation& o, Psn psn) const 
 }
 
 bool RequestSequence::is_in_run(const Observation& o, const SentPacket* packet) const {
-  if (n_.run.id == 0 || (packet != nullptr && packet->run == n_.run.id)) return false;
+  const Run& run = n_.recovery->run;
+  if (run.id == 0 || (packet != nullptr && packet->run == run.id)) return false;
   const Psn psn = o.psn();
-  const bool recent = within(n_.run.last_time, o.frame.time, kReaction);
-  if (psn.before(n_.run.start)) return recent && !psn.before(n_.run.oldest);
+  const bool recent = within(run.last_time, o.frame.time, kReaction);
+  if (psn.before(run.start)) return recent && !psn.before(run.oldest);
   return !psn.before(n_.cursor) || recent;
 }
 
 void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_t count,
                                 bool resumes) {
-  n_.run.id = ++n_.runs;
-  n_.run.start = o.psn();
-  n_.run.cause = cause;
-  n_.run.last_time = o.frame.time;
+  Recovery& recovery = n_.recovery.change();
+  recovery.run.id = ++recovery.runs;
+  recovery.run.start = o.psn();
+  recovery.run.cause = cause;
+  recovery.run.last_time = o.frame.time;
   // It begins with what was asked for, or with the oldest that waits; else that was lost once more.
   const bool timeout = cause.kind == FindingKind::retransmission_timeout;
   const Psn from = timeout ? n_.unacknowledged : cause.psn;
-  n_.run.oldest = o.psn().before(from) ? o.psn() : from;
+  recovery.run.oldest = o.psn().before(from) ? o.psn() : from;
   if (!resumes && o.psn().after(from) && (cause.frame != 0 || (timeout && n_.acknowledged))) {
     find_gap(o, from);
   }
   n_.cursor = o.psn() + count;
-  n_.retries_in_row = n_.retries_in_row != 0 && n_.retry_psn == o.psn() ? n_.retries_in_row + 1 : 1;
-  n_.retry_psn = o.psn();
+  recovery.retries_in_row = recovery.retries_in_row != 0 && recovery.retry_psn == o.psn()
+                                ? recovery.retries_in_row + 1
+                                : 1;
+  recovery.retry_psn = o.psn();
   if (timeout) ++o.sender().timeouts;
   if (cause.kind == FindingKind::retransmission_rnr) {
     const std::uint64_t waited = nanoseconds(cause.time, o.frame.time);
@@ -470,14 +496,15 @@ void RequestSequence::follow_run(Observation& o, std::uint32_t count) {
   const Psn expected = n_.unacknowledged.after(n_.cursor) ? n_.unacknowledged : n_.cursor;
   if (psn.after(expected)) find_gap(o, expected);
   if (!psn.before(n_.cursor)) n_.cursor = psn + count;
-  n_.run.last_time = o.frame.time;
+  n_.recovery.change().run.last_time = o.frame.time;
 }
 
 void RequestSequence::say_why(Observation& o, SentPacket& packet, bool captured) {
   saturating_increment(packet.repetitions);
   o.record.repetition = packet.repetitions;
   ++o.sender().retransmissions;
-  const Cause& cause = n_.run.cause;
+  const Run& run = n_.recovery->run;
+  const Cause& cause = run.cause;
   std::uint64_t since = captured ? nanoseconds(packet.first_time, o.frame.time) : 0;
   std::uint32_t related = cause.frame;
   switch (cause.kind) {
@@ -491,14 +518,15 @@ void RequestSequence::say_why(Observation& o, SentPacket& packet, bool captured)
       break;
   }
   o.find(cause.kind, related, packet.repetitions, since);
-  if (n_.run.start == o.psn() && is_retry(cause.kind)) check_retries(o, packet);
+  if (run.start == o.psn() && is_retry(cause.kind)) check_retries(o, packet);
 }
 
 void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
   const std::uint8_t told = o.stream.retry_count[o.record.sender];
   const std::uint32_t limit = told == 0xff ? kMostRetries : told;
-  if (n_.retries_in_row == limit) {
-    o.find(FindingKind::retry_limit, 0, n_.retries_in_row);
+  const std::uint32_t in_row = n_.recovery->retries_in_row;
+  if (in_row == limit) {
+    o.find(FindingKind::retry_limit, 0, in_row);
     return;
   }
   if (packet.record == o.index) return;  // the ones before it are not in the capture
@@ -506,8 +534,8 @@ void RequestSequence::check_retries(Observation& o, const SentPacket& packet) {
   // Where the capture shows no answers at all, a sender that went on from its first packet had
   // some.
   const bool silent = n_.last_response_frame != 0 || o.psn() == n_.origin;
-  if (silent && n_.retries_in_row >= kManyRepetitions && n_.last_response_frame < original) {
-    o.find(FindingKind::unanswered, original, n_.retries_in_row);
+  if (silent && in_row >= kManyRepetitions && n_.last_response_frame < original) {
+    o.find(FindingKind::unanswered, original, in_row);
   }
 }
 
@@ -520,8 +548,9 @@ void RequestSequence::receive(Observation& o, std::uint32_t count) {
     n_.receiver_sees_gap = false;
   } else if (psn.after(n_.receiver_expects) && !n_.receiver_sees_gap) {
     n_.receiver_sees_gap = true;
-    n_.newest_gap = (n_.newest_gap + 1) % NumberSpace::kShownGaps;
-    n_.shown_gaps[n_.newest_gap] = {n_.receiver_expects, o.frame.number};
+    Recovery& recovery = n_.recovery.change();
+    recovery.newest_gap = (recovery.newest_gap + 1) % Recovery::kShownGaps;
+    recovery.shown_gaps[recovery.newest_gap] = {n_.receiver_expects, o.frame.number};
   }
 }
 
@@ -535,7 +564,7 @@ SentPacket& RequestSequence::remember(Observation& o, std::uint32_t count) {
   packet.psn_count = count;
   packet.payload_size = o.frame.payload_size;
   packet.checksum = o.frame.checksum;
-  packet.run = n_.run.id;
+  packet.run = n_.recovery->run.id;
   packet.opcode = o.frame.opcode->opcode;
   return n_.sent.insert(
       packet, [&](const SentPacket& former) { o.ledger.messages.release(former.message); });

@@ -38,6 +38,7 @@ class RequestSequence {
   void settle_read_by_next(Observation& o);
   Place advance(Observation& o, std::uint32_t count);
   Place go_back(Observation& o, SentPacket& packet);
+  void repeat_forgotten(Observation& o, std::uint32_t count);
   Place doubled(Observation& o, SentPacket& packet);
   Place fill(Observation& o, SentPacket* spoilt, std::uint32_t count);
   ReadRequest* resumed(const Observation& o) const;

@@ -132,6 +132,8 @@ void ResponseSequence::on_old_ack(Observation& o) {
     o.find(FindingKind::duplicate_ack, n_.acknowledging_frame);
   } else if (packet != nullptr) {
     o.find(FindingKind::duplicate_ack, packet->answered_in);
+  } else if (n_.is_forgotten(psn)) {
+    o.find(FindingKind::duplicate_ack);
   } else {
     o.find(FindingKind::ghost);
   }
@@ -170,8 +172,9 @@ void ResponseSequence::on_nak(Observation& o) {
   o.ledger.set_answered(packet->last_record, o.frame.number);
   if (packet->last_record == packet->record) packet->answered_in = o.frame.number;
   o.stream.broken = true;
-  n_.error_frame = o.frame.number;
-  n_.error_time = o.frame.time;
+  Recovery& recovery = n_.recovery.change();
+  recovery.error_frame = o.frame.number;
+  recovery.error_time = o.frame.time;
 }
 
 // The request that a NAK refuses; where its PSN was not seen, the oldest that waits.
@@ -185,9 +188,10 @@ SentPacket* ResponseSequence::refused(Psn psn) {
 std::uint32_t ResponseSequence::shower_of_gap(Psn psn) const {
   const SentPacket* before = n_.sent.find(psn - 1);
   const std::uint32_t since = before == nullptr ? 0 : before->last_frame;
-  for (std::uint32_t i = 0; i < NumberSpace::kShownGaps; ++i) {
+  const Recovery& past = *n_.recovery;
+  for (std::uint32_t i = 0; i < Recovery::kShownGaps; ++i) {
     const ShownGap& gap =
-        n_.shown_gaps[(n_.newest_gap + NumberSpace::kShownGaps - i) % NumberSpace::kShownGaps];
+        past.shown_gaps[(past.newest_gap + Recovery::kShownGaps - i) % Recovery::kShownGaps];
     if (gap.frame > since && gap.expected == psn) return gap.frame;
   }
   // Lost behind the capture: then it was one of those right behind it.
@@ -208,8 +212,9 @@ void ResponseSequence::on_sequence_nak(Observation& o) {
   o.find(FindingKind::nak_psn_sequence, shown_by, psn.value());
   if (!n_.begun || psn.after(n_.next)) return;
   o.record.answers = shown_by;
-  n_.newest_nak = (n_.newest_nak + 1) % NumberSpace::kNaks;
-  Cause& nak = n_.naks[n_.newest_nak];
+  Recovery& recovery = n_.recovery.change();
+  recovery.newest_nak = (recovery.newest_nak + 1) % Recovery::kNaks;
+  Cause& nak = recovery.naks[recovery.newest_nak];
   nak.kind = FindingKind::retransmission_nak;
   nak.frame = o.frame.number;
   nak.time = o.frame.time;
@@ -228,20 +233,21 @@ void ResponseSequence::on_rnr_nak(Observation& o) {
   const Psn psn = o.psn();
   ++o.sender().rnr_naks;
   const wire::Duration wait = wire::rnr_timer(o.frame.headers.aeth.syndrome.value());
-  const bool again = n_.rnr_in_row != 0 && n_.rnr.psn == psn;
-  n_.rnr_in_row = again ? n_.rnr_in_row + 1 : 1;
+  Recovery& recovery = n_.recovery.change();
+  const bool again = recovery.rnr_in_row != 0 && recovery.rnr.psn == psn;
+  recovery.rnr_in_row = again ? recovery.rnr_in_row + 1 : 1;
   if (is_known(psn)) link(o, psn);
   o.find(FindingKind::rnr_nak, o.record.answers, static_cast<std::uint64_t>(wait.count()),
-         n_.rnr_in_row);
-  n_.rnr.kind = FindingKind::retransmission_rnr;
-  n_.rnr.frame = o.frame.number;
-  n_.rnr.time = o.frame.time;
-  n_.rnr.psn = psn;
-  n_.rnr.end = n_.begun && psn.before(n_.next) ? n_.next : psn + 1;
-  n_.rnr.wait = wait;
-  n_.rnr.pending = true;
+         recovery.rnr_in_row);
+  recovery.rnr.kind = FindingKind::retransmission_rnr;
+  recovery.rnr.frame = o.frame.number;
+  recovery.rnr.time = o.frame.time;
+  recovery.rnr.psn = psn;
+  recovery.rnr.end = n_.begun && psn.before(n_.next) ? n_.next : psn + 1;
+  recovery.rnr.wait = wait;
+  recovery.rnr.pending = true;
   const std::uint8_t limit = o.stream.rnr_retry_count[1 - o.record.sender];
-  if (limit < 7 && n_.rnr_in_row == limit + 1u) {
+  if (limit < 7 && recovery.rnr_in_row == limit + 1u) {
     o.find(FindingKind::retry_limit, 0, limit);
     o.stream.broken = true;
   }
@@ -281,11 +287,24 @@ void ResponseSequence::progress(Observation& o, Psn end) {
     n_.receiver_expects = end;
     n_.receiver_sees_gap = false;
   }
-  n_.retries_in_row = 0;
-  n_.rnr_in_row = 0;
+  if (Recovery* recovery = n_.recovery.if_changed()) {
+    recovery->retries_in_row = 0;
+    recovery->rnr_in_row = 0;
+  }
   // What the capture does not show may have been whole messages.
   const bool reading = !n_.outstanding.empty() && n_.outstanding.front().psn.before(end);
   if (!reading && found != static_cast<std::uint32_t>(end.since(from))) n_.msn_known = false;
+}
+
+// The response shows the requester that one with this PSN was lost.
+void ResponseSequence::imply(const Observation& o, Psn psn) {
+  Cause& implied = n_.recovery.change().implied;
+  implied.kind = FindingKind::retransmission_implied;
+  implied.frame = o.frame.number;
+  implied.time = o.frame.time;
+  implied.psn = psn;
+  implied.end = n_.next;
+  implied.pending = true;
 }
 
 void ResponseSequence::complete(Observation& o, std::uint32_t index) {
@@ -324,13 +343,9 @@ void ResponseSequence::miss_reads(Observation& o, Psn end) {
       o.find(FindingKind::read_response_missing, 0, read.next_response.value(),
              as_count(read.end().since(read.next_response)));
     }
-    if (n_.implied.pending && n_.implied.frame == o.frame.number) continue;
-    n_.implied.kind = FindingKind::retransmission_implied;
-    n_.implied.frame = o.frame.number;
-    n_.implied.time = o.frame.time;
-    n_.implied.psn = read.next_response;
-    n_.implied.end = n_.next;
-    n_.implied.pending = true;
+    const Cause& implied = n_.recovery->implied;
+    if (implied.pending && implied.frame == o.frame.number) continue;
+    imply(o, read.next_response);
   }
 }
 
@@ -391,6 +406,11 @@ void ResponseSequence::on_data(Observation& o) {
 // Where the capture misses the request, its answer shows that there was one. Else nobody asked.
 void ResponseSequence::on_data_for_nothing(Observation& o) {
   const Psn psn = o.psn();
+  if (n_.is_forgotten(psn)) {
+    o.find(FindingKind::response_repeated);
+    o.record.repeats_payload = o.frame.payload_size != 0;
+    return;
+  }
   if (psn.before(n_.next)) {
     const SentPacket* packet = n_.sent.find(psn);
     const bool long_past = psn.before(n_.unacknowledged);
@@ -424,7 +444,10 @@ void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenR
 
 void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uint64_t number) {
   const Psn psn = o.psn();
-  if (psn == n_.implied.psn) n_.implied.pending = false;
+  if (Recovery* recovery = n_.recovery.if_changed();
+      recovery != nullptr && recovery->implied.psn == psn) {
+    recovery->implied.pending = false;
+  }
   check_order(o, read, number);
   const bool new_ground = !psn.before(n_.unacknowledged);
   if (new_ground) {
@@ -488,12 +511,7 @@ void ResponseSequence::check_order(Observation& o, ReadRequest& read, std::uint6
   if (read.next_response == read.end() && n_.read_front == number) ++n_.read_front;
   if (missing == 0) return;
   o.find(FindingKind::read_response_missing, 0, expected.value(), missing);
-  n_.implied.kind = FindingKind::retransmission_implied;
-  n_.implied.frame = o.frame.number;
-  n_.implied.time = o.frame.time;
-  n_.implied.psn = expected;
-  n_.implied.end = n_.next;
-  n_.implied.pending = true;
+  imply(o, expected);
 }
 
 void ResponseSequence::check_size(Observation& o, const ReadRequest& read) {
@@ -522,12 +540,7 @@ void ResponseSequence::on_spoilt(Observation& o) {
   ReadRequest* read = find_read(n_, psn);
   if (read == nullptr || n_.responses.find(psn) != nullptr) return;
   if (psn == read->next_response) read->next_response = psn + 1;
-  n_.implied.kind = FindingKind::retransmission_implied;
-  n_.implied.frame = o.frame.number;
-  n_.implied.time = o.frame.time;
-  n_.implied.psn = psn;
-  n_.implied.end = n_.next;
-  n_.implied.pending = true;
+  imply(o, psn);
 }
 
 }  // namespace softrnic::analysis

@@ -35,6 +35,7 @@ class ResponseSequence {
 
   bool is_known(wire::Psn psn) const;
   void progress(Observation& o, wire::Psn end);
+  void imply(const Observation& o, wire::Psn psn);
   void complete(Observation& o, std::uint32_t message);
   void learn(Observation& o, const Message& message);
   void miss_reads(Observation& o, wire::Psn end);

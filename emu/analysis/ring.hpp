@@ -4,8 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace softrnic::analysis {
 
@@ -14,8 +15,8 @@ class Ring {
  public:
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  T& operator[](std::size_t i) { return slots_[(head_ + i) & (slots_.size() - 1)]; }
-  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & (slots_.size() - 1)]; }
+  T& operator[](std::size_t i) { return slots_[(head_ + i) & mask()]; }
+  const T& operator[](std::size_t i) const { return slots_[(head_ + i) & mask()]; }
   T& front() { return (*this)[0]; }
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[size_ - 1]; }
@@ -23,19 +24,26 @@ class Ring {
 
   // The place of an element of this ring: operator[](index_of(x)) is x.
   std::size_t index_of(const T& element) const {
-    return (static_cast<std::size_t>(&element - slots_.data()) - head_) & (slots_.size() - 1);
+    return (static_cast<std::size_t>(&element - slots_.get()) - head_) & mask();
   }
 
   void push_back(const T& value) {
-    if (size_ == slots_.size()) grow();
+    if (size_ == room_) resize(room_ == 0 ? kFewest : 2 * room_);
     ++size_;
     back() = value;
   }
 
   void pop_front() {
-    head_ = (head_ + 1) & (slots_.size() - 1);
+    head_ = static_cast<std::uint32_t>((head_ + 1) & mask());
     --size_;
-    if (slots_.size() > kKept && size_ * 8 < slots_.size()) resize(slots_.size() / 2);
+    if (room_ > kKept && size_ * 8 < room_) resize(room_ / 2);
+  }
+
+  // Gives back what is not used, where nothing is likely to come soon.
+  void trim() {
+    std::uint32_t room = size_ == 0 ? 0 : kFewest;
+    while (room < size_) room *= 2;
+    if (room < room_) resize(room);
   }
 
   // Puts a value that `before(value, later)` orders before its neighbours in its place, but looks
@@ -53,23 +61,27 @@ class Ring {
   }
 
   void clear() { head_ = size_ = 0; }
-  std::size_t memory() const { return slots_.capacity() * sizeof(T); }
+  std::size_t memory() const { return room_ * sizeof(T); }
 
  private:
-  static constexpr std::size_t kKept = 32;  // not worth giving back
+  static constexpr std::uint32_t kFewest = 1;
+  static constexpr std::uint32_t kKept = 32;  // not worth giving back
 
-  void grow() { resize(slots_.empty() ? 2 : 2 * slots_.size()); }
+  std::size_t mask() const { return std::size_t{room_} - 1; }
 
-  void resize(std::size_t room) {
-    std::vector<T> slots(room);
+  // To a power of two of places, or none, and at least as many as are used.
+  void resize(std::uint32_t room) {
+    std::unique_ptr<T[]> slots = room == 0 ? nullptr : std::make_unique<T[]>(room);
     for (std::size_t i = 0; i < size_; ++i) slots[i] = (*this)[i];
     slots_ = std::move(slots);
+    room_ = room;
     head_ = 0;
   }
 
-  std::vector<T> slots_;
-  std::size_t head_ = 0;
-  std::size_t size_ = 0;
+  std::unique_ptr<T[]> slots_;
+  std::uint32_t room_ = 0;
+  std::uint32_t head_ = 0;
+  std::uint32_t size_ = 0;
 };
 
 }  // namespace softrnic::analysis

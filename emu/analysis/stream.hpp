@@ -32,24 +32,25 @@ struct StreamSide {
   std::uint32_t qpn = kUnknownQpn;  // its own: the destination QP of what the other side sends
   std::uint16_t udp_source_port = 0;
 
-  std::uint64_t packets = 0;
   std::uint64_t bytes = 0;  // payload bytes, without repetitions
-  std::uint64_t requests = 0;
-  std::uint64_t retransmissions = 0;  // request packets, of whatever cause
-  std::uint64_t timeouts = 0;         // episodes: runs of packets after one cause
-  std::uint64_t sequence_naks = 0;    // NAKs this side sent
-  std::uint64_t other_naks = 0;
-  std::uint64_t rnr_naks = 0;
-  std::uint64_t lost = 0;  // packets of this side that the capture shows missing and sent again
-  std::uint64_t duplicates = 0;
-  std::uint64_t out_of_order = 0;
-  std::uint64_t acks = 0;
-  std::uint64_t ecn_marked = 0;
-  std::uint64_t ecn_capable = 0;  // ECT(0), ECT(1) or marked
-  std::uint64_t cnps = 0;         // CNPs this side sent
-  std::uint64_t bad_icrc = 0;
-  std::uint64_t messages = 0;
-  std::uint64_t messages_complete = 0;
+  // There are no more packets than frame numbers.
+  std::uint32_t packets = 0;
+  std::uint32_t requests = 0;
+  std::uint32_t retransmissions = 0;  // request packets, of whatever cause
+  std::uint32_t timeouts = 0;         // episodes: runs of packets after one cause
+  std::uint32_t sequence_naks = 0;    // NAKs this side sent
+  std::uint32_t other_naks = 0;
+  std::uint32_t rnr_naks = 0;
+  std::uint32_t lost = 0;  // packets of this side that the capture shows missing and sent again
+  std::uint32_t duplicates = 0;
+  std::uint32_t out_of_order = 0;
+  std::uint32_t acks = 0;
+  std::uint32_t ecn_marked = 0;
+  std::uint32_t ecn_capable = 0;  // ECT(0), ECT(1) or marked
+  std::uint32_t cnps = 0;         // CNPs this side sent
+  std::uint32_t bad_icrc = 0;
+  std::uint32_t messages = 0;
+  std::uint32_t messages_complete = 0;
 };
 
 struct Stream {

@@ -70,9 +70,15 @@ IndexMap::Key StreamTable::key_of(const Frame& frame) {
   return key;
 }
 
+IndexMap::Key StreamTable::key_of(const Direction& d) {
+  IndexMap::Key key = connected_key(d.source, d.destination, d.qpn, d.service);
+  key[3] = d.source_qpn;
+  return key;
+}
+
 std::uint32_t StreamTable::find_direction(const IndexMap::Key& key) const {
-  const std::uint64_t* value = by_key_.find(key);
-  return value == nullptr || *value == 0 ? kNone : static_cast<std::uint32_t>(*value - 1);
+  const std::uint32_t found = by_key_.find(addresses_.hash(key), has(key));
+  return found == NumberTable::kNothing || directions_[found].retired ? kNone : found;
 }
 
 std::uint32_t StreamTable::direction_of(const Frame& frame) {
@@ -120,7 +126,8 @@ std::uint32_t StreamTable::make_direction(const IndexMap::Key& key, const Frame&
   d.udp_source_port = frame.udp_source_port;
   const std::uint32_t index = static_cast<std::uint32_t>(directions_.size());
   directions_.push_back(std::move(d));
-  by_key_[key] = index + 1;
+  by_key_.put(addresses_.hash(key), index, has(key),
+              [this](std::uint32_t i) { return addresses_.hash(key_of(directions_[i])); });
   if (is_connected(directions_[index].service)) set_open(index, true);
   pair_new(index, frame);
   return index;
@@ -365,7 +372,7 @@ void StreamTable::connect(const ConnectionTerms& terms) {
       const std::uint32_t former = find_direction(key);
       if (former == kNone) continue;
       set_open(former, false);
-      by_key_[key] = 0;
+      directions_[former].retired = true;
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "analysis/connection_terms.hpp"
 #include "analysis/index_map.hpp"
 #include "analysis/number_space.hpp"
+#include "analysis/number_table.hpp"
 #include "analysis/paged_array.hpp"
 #include "analysis/stream.hpp"
 
@@ -34,6 +35,7 @@ struct Direction {
   PairedBy paired_by = PairedBy::nothing;
   bool owns_stream = false;               // its first packet made the stream
   bool open = false;                      // counted among the unpaired
+  bool retired = false;                   // its queue pair is another connection's now
   std::uint32_t reads_allowed = kNone;    // outstanding READs and atomics, as its peer told
   std::uint32_t flow = kNone;             // its number in Congestion
   std::unique_ptr<NumberSpace> requests;  // null until the first one
@@ -82,6 +84,10 @@ class StreamTable {
 
   std::uint32_t address_number(const wire::Gid& gid);
   IndexMap::Key key_of(const Frame& frame);
+  static IndexMap::Key key_of(const Direction& d);
+  auto has(const IndexMap::Key& key) const {
+    return [this, &key](std::uint32_t i) { return key_of(directions_[i]) == key; };
+  }
   std::uint32_t find_or_make(const Frame& frame);
   std::uint32_t make_direction(const IndexMap::Key& key, const Frame& frame);
   void make_stream(Direction& d, const Frame& frame);
@@ -108,7 +114,7 @@ class StreamTable {
   PagedArray<Stream, 5> streams_;
   PagedArray<Direction, 4> directions_;
   IndexMap addresses_;    // GID: number + 1
-  IndexMap by_key_;       // key: direction + 1
+  NumberTable by_key_;    // of directions
   IndexMap open_;         // hosts, service, port: how many << 32 | all numbers xored
   IndexMap terms_by_qp_;  // hosts and QPN: (number of the terms << 1 | side) + 1
   std::vector<ConnectionTerms> terms_;

@@ -260,6 +260,34 @@ TEST_CASE("a message is told of once, when nothing can change it any more", "[fo
   CHECK(talk.analyzer.message_count() == 100);
 }
 
+// Its acknowledgement was lost behind the capture, and much happened before the timer ran out.
+TEST_CASE("a repetition of what was forgotten is one all the same", "[forgetting]") {
+  CapturedTalk talk(forgetting(4));
+  talk.fetch_add(10);
+  talk.atomic_ack(10, 1, 5);
+  for (std::uint32_t i = 11; i < 50; ++i) {
+    talk.send(i);
+    talk.ack(i, i - 9);
+  }
+  talk.wait(100ms);
+  const Said again = talk.fetch_add(10);
+  CHECK(again.has(FindingKind::retransmission_timeout));
+  CHECK_FALSE(again.has(FindingKind::out_of_order));
+  CHECK(again.record.repetition == 1);
+  CHECK(again.record.original == 0);
+  const Said answer = talk.atomic_ack(10, 40, 5);
+  CHECK(answer.has(FindingKind::response_repeated));
+  CHECK_FALSE(answer.has(FindingKind::ghost));
+  const Said next = talk.send(11);
+  CHECK(next.has(FindingKind::retransmission_timeout));
+  CHECK(next.record.repeats_payload);
+  CHECK(talk.analyzer.stream(0).sides[0].timeouts == 1);
+  CHECK(talk.analyzer.stream(0).sides[0].messages == 40);
+  CHECK(talk.analyzer.stream(0).sides[0].bytes == 39 * 64);
+  // What was never sent is no repetition.
+  CHECK_FALSE(talk.send(9).has(FindingKind::retransmission_timeout));
+}
+
 TEST_CASE("only the newest packet is found when forgetting", "[forgetting]") {
   CapturedTalk talk(forgetting(16));
   const Said first = talk.send(5);
