@@ -18,9 +18,11 @@ namespace softrnic::tools {
 namespace {
 
 constexpr std::array kSubcommands{
+    Subcommand{"analyze", "the same as explain", run_explain},
     Subcommand{"check", "is every frame of a capture right? What went wrong first?", run_check},
     Subcommand{"demo", "two NICs on one lossy wire, in a moment and without any privilege",
                run_demo},
+    Subcommand{"explain", "what happened in a capture, and what to look at first", run_explain},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
                run_info},
     Subcommand{"peer", "a NIC that answers: exposes memory, echoes SENDs, misbehaves as told",

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The account of a connection: what it did, what it lost, how it began and ended. It stands beside
+// the analysis' stream of the same number, which holds what is counted there already.
+//
+// Small, as a capture may hold a hundred thousand: what only some connections need is made when
+// they need it, and the detail behind the plots is kept for a bounded number of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "analysis/message.hpp"
+#include "analysis/stream.hpp"
+#include "explain/latency_histogram.hpp"
+#include "explain/loss_recovery.hpp"
+#include "explain/packet_ladder.hpp"
+#include "explain/sequence_graph.hpp"
+#include "explain/throughput.hpp"
+
+namespace softrnic::explain {
+
+// How the capture shows the beginning.
+enum class Beginning : std::uint8_t {
+  unknown,  // nothing tells whether there was something before
+  seen,     // the first MSN counts from the first message
+  cm,       // a CM exchange
+  late,     // the capture begins inside of it
+};
+
+enum class Ending : std::uint8_t {
+  open,          // as far as the capture goes
+  disconnected,  // CM
+  refused,       // a NAK that ends a connection
+  exhausted,     // retries without an answer
+};
+
+std::string_view to_string(Beginning beginning);
+std::string_view to_string(Ending ending);
+
+// Messages of one operation that one side asked for.
+struct OperationAccount {
+  wire::Operation operation{};
+  std::uint8_t from = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;  // announced or seen, once each
+  std::uint64_t completed = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t unanswered = 0;  // of a reliable service, when the capture ended
+  std::uint64_t partial = 0;     // cut short, or its beginning was not captured
+  LatencyHistogram latency;      // of those completed, of reliable services
+
+  void add(const analysis::Message& message, bool reliable, HistogramAllowance& allowance);
+};
+
+// Latency of a message that was answered: from its first request packet to the answer that
+// completes it, both as the capture saw them. Negative: the message has none.
+wire::Duration latency_of(const analysis::Message& message);
+
+struct LossAccount {
+  LossRecovery recovery;
+  std::uint64_t losses = 0;
+  std::uint64_t packets = 0;
+  std::array<std::uint64_t, kLossCauses> by_cause{};
+  wire::Duration time_lost{};
+  LatencyHistogram recovery_times;  // one for each loss that was mended
+  std::uint64_t rnr_naks = 0;
+  wire::Duration rnr_waited{};
+};
+
+struct FindingCount {
+  analysis::FindingKind kind{};
+  std::uint32_t count = 0;
+};
+struct SyndromeCount {
+  std::uint8_t syndrome = 0;
+  std::uint32_t count = 0;
+};
+
+// Credits told in acknowledgements (IBTA vol. 1, 9.7.7.2).
+struct CreditAccount {
+  std::uint32_t told = 0;   // acknowledgements that told of some
+  std::uint32_t none = 0;   // of them, of none left
+  std::uint32_t least = 0;  // receives
+  std::uint32_t most = 0;
+};
+
+// Behind the plots.
+struct ConnectionDetail {
+  Throughput throughput;
+  SequenceGraph sequence;
+  PacketLadder ladder;
+};
+
+struct ConnectionAccount {
+  std::vector<OperationAccount> operations;
+  std::vector<FindingCount> findings;
+  std::vector<SyndromeCount> naks;
+  std::unique_ptr<LossAccount> losses;
+  std::unique_ptr<ConnectionDetail> detail;
+  std::array<std::uint64_t, 2> payload_bytes{};  // repetitions too
+  std::array<std::uint32_t, 2> retransmitted{};  // packets that side sent again
+  CreditAccount credits;
+  std::uint32_t faults = 0;
+  std::uint32_t first_fault = 0;  // frame
+  std::uint16_t vlan = kNoVlan;
+  analysis::FindingKind first_fault_kind{};
+  Beginning beginning = Beginning::unknown;
+  Ending ending = Ending::open;
+  bool beginning_settled = false;
+  bool used = false;  // a packet was counted here
+
+  static constexpr std::uint16_t kNoVlan = 0xffff;
+
+  OperationAccount& operation(wire::Operation operation, std::uint8_t from);
+  LossAccount& loss_account();
+  std::uint32_t count(analysis::FindingKind kind);  // says how many there are now
+  void count_nak(std::uint8_t syndrome);
+  wire::Duration time_lost() const {
+    return losses == nullptr ? wire::Duration{} : losses->time_lost + losses->rnr_waited;
+  }
+};
+
+// By how much a reader wants to see it: what ended, what lost time, faults, then traffic.
+std::uint64_t importance(const ConnectionAccount& account, const analysis::Stream& stream);
+
+}  // namespace softrnic::explain

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A histogram of latencies in buckets that widen with the value, as HdrHistogram has them: 64 to
+// each power of two, so that a quantile is told with an error below 0.8 % in a few bytes for each
+// latency that differs.
+//
+// Many histograms share one allowance of memory. When it is used up a histogram that needs more
+// room joins neighbouring buckets instead; its error() tells how coarse it is then.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace softrnic::explain {
+
+// How many more buckets may be kept, by all histograms that share it.
+struct HistogramAllowance {
+  std::size_t buckets = std::size_t{1} << 21;
+};
+
+class LatencyHistogram {
+ public:
+  static constexpr unsigned kPrecisionBits = 6;  // 64 buckets to a power of two
+  static constexpr std::size_t kLeastBuckets = 8;
+
+  struct Bucket {
+    std::uint32_t index = 0;  // of the bucket that begins at lower_bound(index << coarseness)
+    std::uint32_t count = 0;
+  };
+
+  void add(std::uint64_t ns, HistogramAllowance& allowance);
+
+  std::uint64_t samples() const { return samples_; }
+  std::uint64_t min() const { return min_; }
+  std::uint64_t max() const { return max_; }
+  double mean() const {
+    return samples_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(samples_);
+  }
+  // The latency that this share of the samples, 0 to 1, does not exceed: the middle of its bucket,
+  // within min() and max(), which are exact. 0 without samples.
+  std::uint64_t quantile(double share) const;
+  // The greatest relative error of a quantile.
+  double error() const;
+
+  const std::vector<Bucket>& buckets() const { return buckets_; }  // ascending
+  std::uint64_t lower_bound(const Bucket& bucket) const;
+  std::uint64_t upper_bound(const Bucket& bucket) const;  // the first value beyond it
+
+  // Adds another's samples, at the coarser resolution of the two.
+  void merge(const LatencyHistogram& other, HistogramAllowance& allowance);
+
+  static std::uint32_t index_of(std::uint64_t ns);
+  static std::uint64_t lower_bound_of(std::uint32_t index);
+
+ private:
+  void count(std::uint32_t fine_index, std::uint64_t times, HistogramAllowance& allowance);
+  bool make_room(HistogramAllowance& allowance);
+  void coarsen();
+
+  std::vector<Bucket> buckets_;
+  std::uint64_t samples_ = 0;
+  std::uint64_t sum_ = 0;
+  std::uint64_t min_ = 0;
+  std::uint64_t max_ = 0;
+  std::uint32_t last_ = 0;  // where the newest sample went
+  std::uint32_t coarseness_ = 0;
+};
+
+}  // namespace softrnic::explain

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "explain/loss_recovery.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace softrnic::explain {
+
+namespace {
+
+using analysis::Finding;
+using analysis::FindingKind;
+using wire::Psn;
+
+// Packets sent again from an unknown cause that follow within this time belong together.
+constexpr wire::Duration kTogether = std::chrono::milliseconds(50);
+
+LossCause cause_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::retransmission_nak:
+      return LossCause::nak;
+    case FindingKind::retransmission_timeout:
+      return LossCause::timeout;
+    case FindingKind::retransmission_implied:
+      return LossCause::implied;
+    default:
+      return LossCause::unknown;
+  }
+}
+
+bool covers(std::uint32_t first, std::uint32_t count, Psn psn) {
+  const std::int32_t distance = psn.since(Psn(first));
+  return distance >= 0 && static_cast<std::uint32_t>(distance) < count;
+}
+
+}  // namespace
+
+std::string_view to_string(LossCause cause) {
+  switch (cause) {
+    case LossCause::nak:
+      return "nak";
+    case LossCause::timeout:
+      return "timeout";
+    case LossCause::implied:
+      return "implied";
+    case LossCause::never:
+      return "never";
+    case LossCause::unknown:
+    case LossCause::count:
+      break;
+  }
+  return "unknown";
+}
+
+struct LossRecovery::Sight {
+  const analysis::Frame& frame;
+  const analysis::PacketRecord& record;
+  const analysis::Stream& stream;
+
+  Psn psn() const { return frame.headers.bth.psn; }
+  const analysis::StreamSide& sender() const { return stream.sides[record.sender]; }
+  bool reliable() const { return stream.service != wire::Service::unreliable_connection; }
+};
+
+void LossRecovery::on_packet(const analysis::Frame& frame, const analysis::PacketRecord& record,
+                             std::span<const Finding> findings, const analysis::Stream& stream,
+                             LossSink& sink) {
+  const Sight sight{frame, record, stream};
+  for (const Finding& finding : findings) {
+    switch (finding.kind) {
+      case FindingKind::psn_gap:
+        on_gap(sight, finding, sink);
+        break;
+      case FindingKind::nak_psn_sequence:
+        requesters_[1 - record.sender].nak = {frame.number, frame.time};
+        break;
+      case FindingKind::read_response_missing:
+        requesters_[1 - record.sender].early_response = {frame.number, frame.time};
+        break;
+      case FindingKind::retransmission_nak:
+      case FindingKind::retransmission_timeout:
+      case FindingKind::retransmission_implied:
+        on_again(sight, finding, sink);
+        break;
+      case FindingKind::rnr_nak:
+        on_rnr_nak(sight, finding, sink);
+        break;
+      case FindingKind::retransmission_rnr:
+        on_rnr_over(sight, finding);
+        break;
+      case FindingKind::retry_limit:
+      case FindingKind::unanswered:
+        give_up(sight);
+        break;
+      default:
+        break;
+    }
+  }
+  Requester& r = requesters_[record.sender];
+  r.lost_before = sight.sender().lost;
+  r.timeouts_before = sight.sender().timeouts;
+}
+
+// A gap in front of the capture. RC asks for it; UC goes on without.
+void LossRecovery::on_gap(const Sight& sight, const Finding& finding, LossSink& sink) {
+  Requester& r = requesters_[sight.record.sender];
+  r.gap = {sight.frame.number, static_cast<std::uint32_t>(finding.a),
+           static_cast<std::uint32_t>(finding.b), sight.frame.time};
+  if (sight.reliable()) return;
+  Loss loss;
+  loss.connection = sight.record.stream;
+  loss.side = sight.record.sender;
+  loss.psn = r.gap.psn;
+  loss.packets = r.gap.missing;
+  loss.shown_frame = loss.last_frame = r.gap.frame;
+  loss.cause = LossCause::never;
+  loss.lost_at = loss.asked_at = loss.again_at = loss.last_round_at = r.gap.at;
+  sink.on_loss(loss);
+}
+
+// Whether a packet that is sent again belongs to the loss that is being mended.
+bool LossRecovery::goes_on(const Sight& sight, const Requester& r, const Finding& finding,
+                           LossCause cause) {
+  if (!r.losing || !sight.psn().after(Psn(r.loss.psn)) || cause != r.loss.cause) return false;
+  if (cause == LossCause::timeout) return sight.sender().timeouts == r.timeouts_before;
+  if (finding.related != 0) return finding.related == r.loss.cause_frame;
+  return r.loss.cause_frame == 0 && sight.frame.time - r.loss.again_at < kTogether;
+}
+
+void LossRecovery::on_again(const Sight& sight, const Finding& finding, LossSink& sink) {
+  Requester& r = requesters_[sight.record.sender];
+  const LossCause cause = cause_of(finding.kind);
+  if (!goes_on(sight, r, finding, cause)) {
+    if (r.losing && r.loss.psn == sight.psn().value()) {
+      ++r.loss.rounds;
+      // What it took in the end: a timer, where a NAK did not help.
+      if (cause == LossCause::timeout) r.loss.cause = cause;
+      if (cause != LossCause::timeout) r.loss.cause_frame = finding.related;
+      r.loss.last_round_at = sight.frame.time;
+    } else {
+      if (r.losing) sink.on_loss(r.loss);
+      begin(sight, finding, cause);
+    }
+  }
+  ++r.loss.packets_again;
+  r.loss.packets += static_cast<std::uint32_t>(sight.sender().lost - r.lost_before);
+  r.loss.last_frame = sight.frame.number;
+}
+
+void LossRecovery::begin(const Sight& sight, const Finding& finding, LossCause cause) {
+  Requester& r = requesters_[sight.record.sender];
+  const analysis::Frame& frame = sight.frame;
+  r.losing = true;
+  Loss& loss = r.loss = {};
+  loss.connection = sight.record.stream;
+  loss.side = sight.record.sender;
+  loss.psn = frame.headers.bth.psn.value();
+  loss.cause = cause;
+  loss.again_frame = frame.number;
+  loss.again_at = loss.last_round_at = loss.asked_at = loss.lost_at = frame.time;
+  loss.lost_frame = sight.record.original;
+  if (cause != LossCause::timeout) {
+    loss.cause_frame = finding.related;
+    for (const Notice& notice : {r.nak, r.early_response}) {
+      if (notice.frame != 0 && notice.frame == finding.related) loss.asked_at = notice.at;
+    }
+  }
+  if (r.gap.frame != 0 && covers(r.gap.psn, r.gap.missing, frame.headers.bth.psn)) {
+    loss.shown_frame = r.gap.frame;
+    loss.lost_at = r.gap.at;
+  } else if (sight.record.original != 0) {
+    loss.lost_at = frame.time - std::chrono::nanoseconds(finding.b);
+  } else {
+    loss.lost_at = loss.asked_at;
+  }
+  loss.lost_at = std::min(loss.lost_at, loss.again_at);
+  if (cause == LossCause::nak || cause == LossCause::implied) {
+    loss.asked_at = std::clamp(loss.asked_at, loss.lost_at, loss.again_at);
+  }
+  // It is counted when it is seen to be filled; what is lost behind the capture never is.
+  loss.packets = sight.sender().lost == r.lost_before ? 1 : 0;
+}
+
+// --- the receiver is not ready ---
+
+void LossRecovery::on_rnr_nak(const Sight& sight, const Finding& finding, LossSink& sink) {
+  const std::uint8_t side = 1 - sight.record.sender;
+  Requester& r = requesters_[side];
+  const bool again = r.waiting && r.wait.psn == sight.psn().value() && finding.b > 1;
+  if (!again) {
+    if (r.waiting) sink.on_not_ready(r.wait);
+    r.waiting = true;
+    r.wait = {};
+    r.wait.connection = sight.record.stream;
+    r.wait.side = side;
+    r.wait.psn = sight.psn().value();
+    r.wait.first_frame = sight.frame.number;
+    r.wait.begin = sight.frame.time;
+  }
+  ++r.wait.naks;
+  r.wait.asked += std::chrono::nanoseconds(finding.a);
+  r.wait.last_frame = sight.frame.number;
+  r.rnr_frame = sight.frame.number;
+  r.rnr_at = sight.frame.time;
+}
+
+void LossRecovery::on_rnr_over(const Sight& sight, const Finding& finding) {
+  Requester& r = requesters_[sight.record.sender];
+  if (!r.waiting || finding.related != r.rnr_frame) return;
+  r.rnr_frame = 0;
+  r.wait.waited += std::max(sight.frame.time - r.rnr_at, wire::Duration{});
+  r.wait.last_frame = sight.frame.number;
+}
+
+// RNR says so in the NAK, everything else in the packet that is sent again.
+void LossRecovery::give_up(const Sight& sight) {
+  if (sight.frame.opcode->is_response()) {
+    requesters_[1 - sight.record.sender].wait.gave_up = true;
+  } else {
+    requesters_[sight.record.sender].loss.gave_up = true;
+  }
+}
+
+void LossRecovery::finish(LossSink& sink) {
+  for (Requester& r : requesters_) {
+    if (r.losing) sink.on_loss(r.loss);
+    if (r.waiting) sink.on_not_ready(r.wait);
+    r.losing = r.waiting = false;
+  }
+}
+
+}  // namespace softrnic::explain
