@@ -30,6 +30,7 @@ struct Options {
   std::string path;
   bool json = false;
   bool all = false;
+  bool mirrored = false;
 
   std::size_t most_faults() const {
     const bool terminal = isatty(STDOUT_FILENO) == 1;
@@ -50,6 +51,8 @@ bool parse_options(int argc, char** argv, Options& options) {
       "  softrnic check failure.pcapng --json | jq '.faults[0]'\n"
       "  tcpdump -i eth1 -w - udp port 4791 | softrnic check -\n");
   std::vector<std::string> words;
+  line.flag("mirrored", options.mirrored,
+            "a switch mirrored it: frames that come twice, cut, late or not at all are no faults");
   line.flag("all", options.all, "every fault, where a terminal gets only the first ones");
   line.flag("json", options.json, "print one JSON object instead of text");
   line.words("FILE", 1, words);
@@ -89,7 +92,7 @@ int run_check(int argc, char** argv) {
   if (!file && interrupted()) throw Failure(kUnreadable, "interrupted before the first frame");
   if (!file) throw Failure(kUnreadable, file.error());
 
-  capture::CaptureCheck check(options.most_faults());
+  capture::CaptureCheck check(options.most_faults(), options.mirrored);
   const std::string why_not = read_all(*file, check);
   const bool complete = why_not.empty();
   if (complete || check.counts().frames != 0) {

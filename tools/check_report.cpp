@@ -89,6 +89,28 @@ std::string icrc_line(const CheckCounts& counts) {
   return line;
 }
 
+std::string mirror_line(const CaptureCheck& check) {
+  const CheckCounts& counts = check.counts();
+  if (!check.mirrored()) {
+    const std::string signs = check.signs_of_mirror();
+    if (signs.empty()) return {};
+    return fmt::format("This looks like a switch's mirror, as {}: --mirrored judges it as one\n",
+                       signs);
+  }
+  std::vector<std::string> parts;
+  if (counts.copies != 0) {
+    parts.push_back(fmt::format("{} {} of a frame that is there already", counts.copies,
+                                counts.copies == 1 ? "copy" : "copies"));
+  }
+  if (counts.gaps != 0) parts.push_back(count_of(counts.gaps, "place") + " where packets lack");
+  if (counts.late != 0) parts.push_back(count_of(counts.late, "packet") + " behind later ones");
+  if (check.one_way_streams() != 0) {
+    parts.push_back(count_of(check.one_way_streams(), "stream") + " in one direction only");
+  }
+  if (counts.tunnelled != 0) parts.push_back(count_of(counts.tunnelled, "packet") + " in tunnels");
+  return fmt::format("Mirrored: {}\n", parts.empty() ? "nothing that shows it" : join(parts));
+}
+
 std::string fault_line(const Fault& fault) {
   return fmt::format("frame {}: {} -> {} QP 0x{:06x}: {} [{}: {}]\n", fault.frame,
                      fault.source.to_string(), fault.destination.to_string(), fault.qpn,
@@ -124,7 +146,7 @@ Json fault_json(const Fault& fault) {
 }  // namespace
 
 std::string check_text(const CaptureCheck& check, const std::string& path, bool complete) {
-  std::string text = traffic_line(check, path) + icrc_line(check.counts());
+  std::string text = traffic_line(check, path) + icrc_line(check.counts()) + mirror_line(check);
   if (!complete) text += "Not read to the end: this is what was seen until then\n";
   return text + faults_text(check);
 }
@@ -137,6 +159,10 @@ std::string check_json(const CaptureCheck& check, const std::string& path, bool 
   }
   Json faults = Json::array();
   for (const Fault& fault : check.faults()) faults.push_back(fault_json(fault));
+  Json mirror = nullptr;
+  if (check.mirrored()) {
+    mirror = {{"copies", counts.copies}, {"gaps", counts.gaps}, {"late", counts.late}};
+  }
   const Json json{{"file", path},
                   {"complete", complete},
                   {"frames", counts.frames},
@@ -150,6 +176,10 @@ std::string check_json(const CaptureCheck& check, const std::string& path, bool 
                   {"streams", check.analyzer().stream_count()},
                   {"messages", check.analyzer().message_count()},
                   {"duration_ns", check.duration().count()},
+                  {"one_way_streams", check.one_way_streams()},
+                  {"tunnelled", counts.tunnelled},
+                  {"looks_mirrored", !check.signs_of_mirror().empty()},
+                  {"mirror", mirror},
                   {"errors", counts.errors},
                   {"warnings", counts.faults - counts.errors},
                   {"faults", faults}};

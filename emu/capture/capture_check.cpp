@@ -38,10 +38,11 @@ bool explains(FindingKind kind) {
 void CaptureCheck::on_record(LinkType link_type, const Record& record) {
   ++counts_.frames;
   if (record.cut()) ++counts_.cut;
-  const PacketReading reading = read_packet(link_type, record);
+  const PacketReading reading = read_packet(link_type, record, mirrored_);
   ++counts_.traffic[static_cast<std::size_t>(reading.traffic)];
   if (!reading.is_roce()) return;
   count_packet(reading);
+  if (mirrored_ && is_copy(record, reading)) return;
   if (reading.analysable()) {
     analyse(reading);
   } else if (reading.fault != HeaderFault::none) {
@@ -51,6 +52,7 @@ void CaptureCheck::on_record(LinkType link_type, const Record& record) {
 
 void CaptureCheck::count_packet(const PacketReading& reading) {
   if (counts_.roce() == 1) first_ = reading.frame.time;
+  if (reading.tunnelled) ++counts_.tunnelled;
   last_ = reading.frame.time;
   if (reading.headers_cut && reading.fault == HeaderFault::none) ++counts_.headers_cut;
   switch (reading.frame.icrc) {
@@ -64,6 +66,62 @@ void CaptureCheck::count_packet(const PacketReading& reading) {
       ++counts_.icrc_unverified;
       break;
   }
+}
+
+// A copy is looked at no further, but for one that was altered from one place to the other.
+bool CaptureCheck::is_copy(const Record& record, const PacketReading& reading) {
+  if (reading.bth == 0 || reading.frame.opcode == nullptr) return false;
+  if (!copies_.is_copy(record, reading)) return false;
+  ++counts_.copies;
+  if (reading.frame.icrc == IcrcVerdict::bad) {
+    Fault* fault = add(reading, Severity::error, analysis::info(FindingKind::bad_icrc).name);
+    if (fault != nullptr) fault->sentence = why_icrc_is_wrong(reading);
+  }
+  return true;
+}
+
+// A mirror drops frames where its port is too slow, and two ports' frames come as they may.
+bool CaptureCheck::excuse(const analysis::Finding& finding) {
+  switch (finding.kind) {
+    case FindingKind::psn_gap:
+    case FindingKind::read_response_missing:
+    case FindingKind::ack_of_unsent:
+    case FindingKind::ghost:
+    case FindingKind::msn_jump:
+      ++counts_.gaps;
+      return true;
+    case FindingKind::out_of_order:
+      ++counts_.late;
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::size_t CaptureCheck::one_way_streams() const {
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < analyzer_.stream_count(); ++i) {
+    const analysis::Stream& stream = analyzer_.stream(i);
+    const bool reliable = stream.service == wire::Service::reliable_connection ||
+                          stream.service == wire::Service::extended_reliable_connection;
+    const bool one_way = stream.sides[0].packets == 0 || stream.sides[1].packets == 0;
+    count += reliable && one_way;
+  }
+  return count;
+}
+
+std::string CaptureCheck::signs_of_mirror() const {
+  constexpr std::uint64_t kOften = 10;
+  constexpr std::uint64_t kFew = 8;  // packets, which tell nothing
+  if (mirrored_ || counts_.roce() < kFew) return {};
+  if (counts_.doubled * kOften >= counts_.roce()) {
+    return fmt::format("{} of {} packets came twice", counts_.doubled, counts_.roce());
+  }
+  if (counts_.tunnelled * kOften >= counts_.roce()) return "the packets are inside a tunnel's";
+  const std::size_t streams = analyzer_.stream_count();
+  const std::size_t one_way = one_way_streams();
+  if (one_way != 0 && one_way == streams) return "no connection shows both directions";
+  return {};
 }
 
 // Where the ICRC is wrong, too, it is what was altered on the way that makes no sense.
@@ -82,6 +140,8 @@ void CaptureCheck::analyse(const PacketReading& reading) {
   const analysis::PacketRecord& record = analyzer_.on_packet(reading.frame);
   for (const analysis::Finding& finding : analyzer_.findings(record)) {
     const analysis::FindingInfo& info = analysis::info(finding.kind);
+    if (finding.kind == FindingKind::duplicate) ++counts_.doubled;
+    if (mirrored_ && excuse(finding)) continue;
     if (explains(finding.kind) && !faults_.empty() &&
         faults_.back().frame == reading.frame.number) {
       faults_.back().sentence += "; " + analysis::sentence(finding);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/analyzer.hpp"
+#include "capture/mirror_copies.hpp"
 #include "capture/packet_reading.hpp"
 
 namespace softrnic::capture {
@@ -38,7 +39,14 @@ struct CheckCounts {
   std::uint64_t icrc_bad = 0;
   std::uint64_t icrc_unverified = 0;
   std::uint64_t faults = 0;
-  std::uint64_t errors = 0;  // of the faults; the others are warnings
+  std::uint64_t errors = 0;     // of the faults; the others are warnings
+  std::uint64_t tunnelled = 0;  // RoCE packets inside others
+  std::uint64_t doubled = 0;    // the same packet right behind the first
+  // Of a mirror's capture: frames that are copies of others; places where it lacks a packet;
+  // packets that came behind others.
+  std::uint64_t copies = 0;
+  std::uint64_t gaps = 0;
+  std::uint64_t late = 0;
 
   std::uint64_t of(Traffic kind) const { return traffic[static_cast<std::size_t>(kind)]; }
   std::uint64_t roce() const { return of(Traffic::roce_v1) + of(Traffic::roce_v2); }
@@ -46,30 +54,43 @@ struct CheckCounts {
 
 class CaptureCheck {
  public:
-  // Keeps the first `most_faults` and counts the others.
+  // Keeps the first `most_faults` and counts the others. `mirrored`: a switch mirrored the traffic,
+  // perhaps twice, cut, in one direction only or with frames missing, which then is no fault.
   // The capture is read once from end to end, so that the analyzer may forget.
-  explicit CaptureCheck(std::size_t most_faults)
-      : most_faults_(most_faults), analyzer_({.connections = {}, .forgets = true}) {}
+  explicit CaptureCheck(std::size_t most_faults, bool mirrored = false)
+      : most_faults_(most_faults),
+        mirrored_(mirrored),
+        analyzer_({.connections = {}, .forgets = true}) {}
 
   void on_record(LinkType link_type, const Record& record);
 
   const CheckCounts& counts() const { return counts_; }
   const std::vector<Fault>& faults() const { return faults_; }
   const analysis::Analyzer& analyzer() const { return analyzer_; }
+  bool mirrored() const { return mirrored_; }
+  // Reliable connections of which the capture shows one direction only.
+  std::size_t one_way_streams() const;
+  // What makes the capture look like a switch's mirror, in a few words; empty: nothing does, or it
+  // was taken for one.
+  std::string signs_of_mirror() const;
   // From the first RoCE packet to the last one.
   wire::Duration duration() const { return last_ - first_; }
 
  private:
   void count_packet(const PacketReading& reading);
+  bool is_copy(const Record& record, const PacketReading& reading);
+  bool excuse(const analysis::Finding& finding);
   void find_header_fault(const PacketReading& reading);
   void analyse(const PacketReading& reading);
   // The fault where it is to be filled in; null when there are enough already.
   Fault* add(const PacketReading& reading, analysis::Severity severity, std::string_view kind);
 
   std::size_t most_faults_;
+  bool mirrored_;
   CheckCounts counts_;
   std::vector<Fault> faults_;
   analysis::Analyzer analyzer_;
+  MirrorCopies copies_;
   wire::Instant first_;
   wire::Instant last_;
 };

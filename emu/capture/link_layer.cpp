@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/link_layer.hpp"
 
+#include "capture/tunnel.hpp"
 #include "wire/ethernet.hpp"
 
 namespace softrnic::capture {
@@ -74,7 +75,29 @@ std::optional<NetworkStart> in_erf(wire::ByteView record) {
   }
 }
 
+std::optional<NetworkStart> outermost(LinkType link_type, wire::ByteView record) {
+  constexpr std::size_t kMacAddresses = 12;
+  switch (link_type) {
+    case LinkType::ethernet:
+      return behind_tags(record, kMacAddresses);
+    case LinkType::linux_cooked:
+      return behind_cooked(record, 14, 16);
+    case LinkType::linux_cooked_2:
+      return behind_cooked(record, 0, 20);
+    case LinkType::raw_ip:
+      return by_ip_version(record);
+    case LinkType::erf:
+      return in_erf(record);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::optional<NetworkStart> behind_ethernet(wire::ByteView record, std::size_t offset) {
+  constexpr std::size_t kMacAddresses = 12;
+  return behind_tags(record, offset + kMacAddresses);
+}
 
 std::uint16_t registry_number(LinkType link_type) {
   switch (link_type) {
@@ -93,20 +116,9 @@ std::uint16_t registry_number(LinkType link_type) {
 }
 
 std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record) {
-  constexpr std::size_t kMacAddresses = 12;
-  switch (link_type) {
-    case LinkType::ethernet:
-      return behind_tags(record, kMacAddresses);
-    case LinkType::linux_cooked:
-      return behind_cooked(record, 14, 16);
-    case LinkType::linux_cooked_2:
-      return behind_cooked(record, 0, 20);
-    case LinkType::raw_ip:
-      return by_ip_version(record);
-    case LinkType::erf:
-      return in_erf(record);
-  }
-  return std::nullopt;
+  const auto start = outermost(link_type, record);
+  if (!start) return std::nullopt;
+  return behind_tunnels(record, *start);
 }
 
 }  // namespace softrnic::capture

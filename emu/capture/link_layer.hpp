@@ -24,9 +24,15 @@ std::uint16_t registry_number(LinkType link_type);
 struct NetworkStart {
   std::uint16_t ethertype = 0;  // 0: of no Ethernet protocol
   std::size_t offset = 0;       // from the start of the record
+  bool tunnelled = false;       // inside another packet
 };
 
-// Nothing when the record ends before it can be told.
+// Of an Ethernet frame that begins at `offset`, behind its tags. Nothing when the record ends
+// before.
+std::optional<NetworkStart> behind_ethernet(wire::ByteView record, std::size_t offset);
+
+// Of the innermost packet, where some lie in tunnels. Nothing when the record ends before it can be
+// told.
 std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record);
 
 }  // namespace softrnic::capture

@@ -21,10 +21,14 @@ constexpr std::size_t kIcrcSize = 4;
 
 class Reader {
  public:
-  Reader(const Record& record, PacketReading& reading) : record_(record), r_(reading) {}
+  Reader(const Record& record, PacketReading& reading, bool may_be_cut)
+      : record_(record), r_(reading), may_be_cut_(may_be_cut) {}
 
   void read(const NetworkStart& start) {
-    network_ = start.offset;
+    network_ = r_.network = start.offset;
+    // Who mirrors into a tunnel may cut what is inside; the record does not say so.
+    r_.tunnelled = start.tunnelled;
+    may_be_cut_ = may_be_cut_ || start.tunnelled;
     switch (start.ethertype) {
       case wire::ethertype::kIpv4:
         return read_ipv4();
@@ -151,7 +155,7 @@ class Reader {
   bool fits_frame(std::size_t announced) {
     const std::size_t size = std::max<std::size_t>(record_.wire_size, record_.bytes.size());
     const std::size_t room = size - network_;
-    if (announced <= room) return true;
+    if (announced <= room || may_be_cut_) return true;
     fault(HeaderFault::beyond_frame, announced, room);
     return false;
   }
@@ -168,6 +172,7 @@ class Reader {
     if (size < Bth::kSize + kIcrcSize) return fault(HeaderFault::too_short, size);
     check_icrc(offset, size);
     if (!captured(offset, Bth::kSize)) return;
+    r_.bth = offset;
     analysis::Frame& frame = r_.frame;
     frame.headers.bth = parse<Bth>(offset);
     const std::uint8_t raw_opcode = wire::load_u8(at(offset));
@@ -233,6 +238,7 @@ class Reader {
   const Record& record_;
   PacketReading& r_;
   std::size_t network_ = 0;
+  bool may_be_cut_;
 };
 
 }  // namespace
@@ -311,12 +317,12 @@ std::string sentence(const PacketReading& r) {
   return {};
 }
 
-PacketReading read_packet(LinkType link_type, const Record& record) {
+PacketReading read_packet(LinkType link_type, const Record& record, bool cut_by_switch) {
   PacketReading reading;
   reading.frame.number = record.number;
   reading.frame.time = record.at;
   if (const auto start = find_network(link_type, record.bytes)) {
-    Reader(record, reading).read(*start);
+    Reader(record, reading, cut_by_switch).read(*start);
   }
   return reading;
 }

@@ -57,6 +57,10 @@ struct PacketReading {
   // analysable() says so.
   analysis::Frame frame;
   bool headers_cut = false;  // not all of its headers were captured
+  bool tunnelled = false;    // it was inside another packet
+  // Where its network header and BTH stand in the record; 0: not reached.
+  std::size_t network = 0;
+  std::size_t bth = 0;
 
   // What the ICRC was summed over, when it was.
   wire::NetworkLayer layer{};
@@ -67,7 +71,8 @@ struct PacketReading {
   bool analysable() const { return is_roce() && fault == HeaderFault::none && !headers_cut; }
 };
 
-PacketReading read_packet(LinkType link_type, const Record& record);
+// `cut_by_switch`: a switch that mirrors may have cut the frame, which then is as long as it says.
+PacketReading read_packet(LinkType link_type, const Record& record, bool cut_by_switch = false);
 
 // The fault of the headers in one sentence, without a full stop; empty for none.
 std::string sentence(const PacketReading& reading);

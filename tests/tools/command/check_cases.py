@@ -105,6 +105,48 @@ def _(context):
         check(faults == expected, f"{name}: {faults}\nand not {expected}")
 
 
+def _mirrored(path, out):
+    """Every frame twice, the second time with other MAC addresses and one hop less to go."""
+    with open(path, "rb") as file:
+        magic, rest = file.read(24), file.read()
+    check(magic[:4] == b"\x4d\x3c\xb2\xa1", f"{path} is no pcap of nanoseconds")
+    written = magic
+    while rest:
+        seconds, fraction, captured, size = struct.unpack("<IIII", rest[:16])
+        frame, rest = bytearray(rest[16:16 + captured]), rest[16 + captured:]
+        written += struct.pack("<IIII", seconds, fraction, captured, size) + frame
+        frame[0:12] = b"\x02\x77" * 6
+        if frame[12:14] == b"\x08\x00":
+            frame[14 + 8] -= 1
+            frame[14 + 10:14 + 12] = b"\0\0"  # left to be filled in
+        elif frame[12:14] == b"\x86\xdd":
+            frame[14 + 7] -= 1
+        written += struct.pack("<IIII", seconds, fraction + 300, captured, size) + frame
+    with open(out, "wb") as file:
+        file.write(written)
+
+
+@case("check/samples that a switch mirrored twice: the same faults, and each copy is counted")
+def _(context):
+    classic = os.path.join(context.folder, "once.pcap")
+    twice = os.path.join(context.folder, "twice.pcap")
+    for path in _samples():
+        name = os.path.basename(path).removesuffix(".pcapng")
+        if name in ("duplicate", "reorder"):  # what these show a mirror does as well
+            continue
+        _editcap("-F", "nsecpcap", path, classic)
+        _mirrored(classic, twice)
+        report, faults = _report(context, twice, "--mirrored")
+        expected = [((frame - 1) * 2 + 1, kind) for frame, kind in _SAMPLE_FAULTS.get(name, [])]
+        # A wrong ICRC is wrong at both places.
+        firsts = [fault for fault in faults if fault[0] % 2 == 1]
+        check(firsts == expected, f"{name}: {faults}\nand not {expected}")
+        roce = report["traffic"]["roce_v1"] + report["traffic"]["roce_v2"]
+        check(report["mirror"]["copies"] * 2 == roce, f"{name}: {report}")
+        plain = json.loads(_check(context, twice, "--json").stdout)
+        check(plain["looks_mirrored"] or roce < 8, f"{name}: {plain}")
+
+
 @case("check/the same through a pipe, and as classic pcap")
 def _(context):
     path = os.path.join(_PCAPS, "loss-nak.pcapng")
