@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "capture/whole_file.hpp"
 #include "command_line.hpp"
 #include "counters_report.hpp"
 #include "device.hpp"
@@ -58,6 +59,7 @@ struct Options {
   std::uint32_t region_access = 0;  // the same as OR of transport::Access
   std::string load_path;
   std::string save_path;
+  std::string messages_path;
   std::uint32_t queue_pairs = 1;
   std::optional<std::uint32_t> remote_qpn;
   std::uint32_t remote_psn = 0;
@@ -140,6 +142,8 @@ void add_options(CommandLine& line, Options& options) {
             "three)");
   line.text("load", "FILE", options.load_path, "fill the memory from this file");
   line.text("save", "FILE", options.save_path, "write the memory to this file at the end");
+  line.text("save-messages", "FILE", options.messages_path,
+            "write the payload of every SEND it takes to this file, one after another");
   line.number("qps", "N", options.queue_pairs, 1, kMostQueuePairs, "queue pairs (default 1)");
   line.option("qpn", "QPN", "number of the (first) queue pair (default: the NIC's choice)",
               [&](const std::string& text) { queue_pair.qpn = parse_own_qpn(text); });
@@ -327,6 +331,8 @@ class Peer {
 
  private:
   void make_region();
+  void open_message_file();
+  void close_message_file();
   void check_path_mtu();
   PeerQueuePair& add_queue_pair();
   void connect(PeerQueuePair& queue_pair, const EndpointAddress& remote);
@@ -348,6 +354,7 @@ class Peer {
   std::deque<std::unique_ptr<PeerQueuePair>> queue_pairs_;
   std::size_t made_ = 0;        // queue pairs, ever
   std::uint64_t messages_ = 0;  // of queue pairs that are gone
+  std::optional<capture::WholeFile> message_file_;
   Socket listener_;
   InputLines input_;
   bool input_was_open_ = true;
@@ -358,6 +365,7 @@ Peer::Peer(const Options& options, Device& device)
   options_.queue_pair.gid_index = choose_gid(nic_.gids(), options_.gid_index);
   check_path_mtu();
   make_region();
+  open_message_file();
   if (options_.listens()) {
     listener_ = listen_on(options_.listen_port);
     return;
@@ -393,6 +401,22 @@ void Peer::make_region() {
                            .virtual_address = options_.region_address,
                            .key = options_.region_key},
                           "the region");
+}
+
+void Peer::open_message_file() {
+  if (options_.messages_path.empty()) return;
+  auto file = capture::WholeFile::create(options_.messages_path);
+  if (!file) fail("--save-messages: {}", file.error());
+  message_file_ = std::move(*file);
+  options_.queue_pair.on_message = [this](std::span<const std::byte> message) {
+    message_file_->write(message);
+  };
+}
+
+void Peer::close_message_file() {
+  if (!message_file_) return;
+  const auto done = message_file_->commit();
+  if (!done) fail("--save-messages: {}", done.error());
 }
 
 PeerQueuePair& Peer::add_queue_pair() {
@@ -553,6 +577,7 @@ void Peer::run() {
 void Peer::finish() {
   std::uint64_t messages = messages_;
   for (const auto& queue_pair : queue_pairs_) messages += queue_pair->messages();
+  close_message_file();
   if (!options_.save_path.empty()) {
     std::ofstream file(options_.save_path, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(region_.data()),

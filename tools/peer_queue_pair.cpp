@@ -149,6 +149,10 @@ std::optional<std::string> PeerQueuePair::turn() {
 
 void PeerQueuePair::take_message(const transport::Completion& completion) {
   ++messages_;
+  if (options_.on_message && completion.operation == transport::CompletionOperation::receive) {
+    const std::uint32_t offset = datagram() ? kGrhSize : 0;
+    options_.on_message(buffer(completion.id).subspan(offset, completion.byte_length - offset));
+  }
   if (options_.echo && completion.operation == transport::CompletionOperation::receive) {
     send_back(completion);
   } else {

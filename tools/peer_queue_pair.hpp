@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "buffer.hpp"
@@ -26,6 +28,8 @@ struct PeerQueuePairOptions {
   bool credits = false;
   std::optional<std::uint32_t> qpn;
   std::optional<std::uint32_t> psn;
+  // Told of each SEND that it takes.
+  std::function<void(std::span<const std::byte>)> on_message{};
 };
 
 class PeerQueuePair {

@@ -141,24 +141,37 @@ void write_messages(const std::string& path, replay::RecordedConnection& connect
 }
 
 void SideRun::print_layout(const replay::RecordedMemory& memory) const {
-  say(fmt::format("  the peer's memory: {} bytes\n", memory.size()));
+  if (options_.json) {
+    if (!options_.device.link.empty()) return;
+    nlohmann::ordered_json json{{"file", options_.path},
+                                {"as", options_.mode_name},
+                                {"stream", result_.stream},
+                                {"us", end_json(connection_.sides[side_number()])},
+                                {"peer", end_json(connection_.sides[1 - side_number()])},
+                                {"roce", roce_name(connection_)},
+                                {"path_mtu", connection_.path_mtu},
+                                {"memory", memory_json(memory)}};
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  fmt::print("  the peer's memory: {} bytes\n", memory.size());
   for (const replay::RecordedRange& range : memory.ranges()) {
-    say(fmt::format("    offset {:#x}: captured key {:#x}, {:#x} to {:#x}{}\n", range.offset,
-                    range.key, range.begin, range.end,
-                    range.refused ? ", which the captured peer refused" : ""));
+    fmt::print("    offset {:#x}: captured key {:#x}, {:#x} to {:#x}{}\n", range.offset, range.key,
+               range.begin, range.end, range.refused ? ", which the captured peer refused" : "");
   }
 }
 
 void SideRun::write_files() {
-  if (!options_.side.writes_files()) return;
+  const ReplaySideOptions& side = options_.side;
+  if (!side.writes_files()) return;
   auto memory = replay::RecordedMemory::of(connection_, side_number());
   if (!memory) throw Failure(kCouldNot, memory.error());
   print_layout(*memory);
-  const ReplaySideOptions& side = options_.side;
   if (!side.memory_path.empty()) write_whole(side.memory_path, "memory", memory->initial());
   if (!side.expect_memory_path.empty()) {
-    if (!side.primed) memory->rewind(false);
-    if (!side.primed) {
+    // What of() leaves behind is the image after the last operation, from initial() on.
+    if (!side.primed && side.memory_path.empty()) {
+      memory->rewind(false);
       for (const auto& operation : connection_.sides[side_number()].operations) {
         memory->execute(operation);
       }
@@ -177,12 +190,19 @@ std::uint32_t SideRun::choose_our_gid(nic::Nic& nic) const {
   const replay::RecordedSide& us = connection_.sides[side_number()];
   const wire::RoceVersion version = connection_.chosen.stream.version;
   const auto entries = nic.gids().entries();
+  // The captured address itself; else one of its family; else any of the capture's RoCE version.
   std::optional<std::uint32_t> best;
+  int best_likeness = 0;
   for (std::uint32_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].version != version || entries[i].gid.is_link_local()) continue;
-    if (entries[i].gid == us.address) return i;
+    if (entries[i].version != version) continue;
     const bool same_family = entries[i].gid.is_ipv4_mapped() == us.address.is_ipv4_mapped();
-    if (!best && same_family) best = i;
+    const int likeness = entries[i].gid == us.address     ? 4
+                         : entries[i].gid.is_link_local() ? 1
+                         : same_family                    ? 3
+                                                          : 2;
+    if (likeness <= best_likeness) continue;
+    best = i;
+    best_likeness = likeness;
   }
   return best ? *best : choose_gid(nic.gids(), {});
 }
@@ -387,6 +407,7 @@ void SideRun::linger() {
 int SideRun::report() {
   if (options_.json) {
     auto json = side_replay_json(result_, connection_, side_number(), *side_);
+    json["memory"] = memory_json(side_->memory());
     json["seed"] = options_.device.seed;
     fmt::print("{}\n", json.dump(2));
   } else {

@@ -58,6 +58,7 @@ std::string operation_text(const RecordedOperation& operation, std::uint32_t ind
 }
 
 std::string why_text(const SideReplayResult& result, const replay::SideReplay& replay) {
+  if (result.completed) return {};
   if (const auto& trouble = replay.trouble()) {
     if (trouble->operation >= replay.operations().size()) {
       return "the connection broke after the last operation";
@@ -78,6 +79,28 @@ std::string end_text(const replay::RecordedSide& side) {
   return fmt::format("{} QP 0x{:06x}", side.address.to_string(), side.qpn);
 }
 
+nlohmann::ordered_json end_json(const replay::RecordedSide& side) {
+  using Json = nlohmann::ordered_json;
+  return Json{{"address", side.address.to_string()},
+              {"qpn", side.qpn == analysis::kUnknownQpn ? Json() : Json(side.qpn)}};
+}
+
+std::string roce_name(const replay::RecordedConnection& connection) {
+  return connection.chosen.stream.version == wire::RoceVersion::v1 ? "v1" : "v2";
+}
+
+nlohmann::ordered_json memory_json(const replay::RecordedMemory& memory) {
+  nlohmann::ordered_json ranges = nlohmann::ordered_json::array();
+  for (const replay::RecordedRange& range : memory.ranges()) {
+    ranges.push_back({{"offset", range.offset},
+                      {"key", range.key},
+                      {"begin", range.begin},
+                      {"end", range.end},
+                      {"refused", range.refused}});
+  }
+  return {{"size", memory.size()}, {"ranges", ranges}};
+}
+
 nlohmann::ordered_json side_replay_json(const SideReplayResult& result,
                                         const replay::RecordedConnection& connection,
                                         std::uint8_t side, const replay::SideReplay& replay) {
@@ -89,16 +112,13 @@ nlohmann::ordered_json side_replay_json(const SideReplayResult& result,
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     if (kind_counts[i] != 0) kinds[kKinds[i].name] = kind_counts[i];
   }
-  const auto end = [](const replay::RecordedSide& of) {
-    return Json{{"address", of.address.to_string()},
-                {"qpn", of.qpn == analysis::kUnknownQpn ? Json() : Json(of.qpn)}};
-  };
   Json json{
       {"file", result.path},
       {"as", result.mode},
       {"stream", result.stream},
-      {"us", end(connection.sides[side])},
-      {"peer", end(connection.sides[1 - side])},
+      {"us", end_json(connection.sides[side])},
+      {"peer", end_json(connection.sides[1 - side])},
+      {"roce", roce_name(connection)},
       {"path_mtu", connection.path_mtu},
       {"completed", result.completed},
       {"operations",

@@ -29,6 +29,12 @@ std::string side_replay_text(const SideReplayResult& result,
                              const replay::RecordedConnection& connection, std::uint8_t side,
                              const replay::SideReplay& replay);
 
+nlohmann::ordered_json end_json(const replay::RecordedSide& side);
+std::string roce_name(const replay::RecordedConnection& connection);  // "v1", "v2"
+
+// How the captured peer's memory lies in one region.
+nlohmann::ordered_json memory_json(const replay::RecordedMemory& memory);
+
 // "10.0.0.1 QP 0x000011".
 std::string end_text(const replay::RecordedSide& side);
 

@@ -30,22 +30,26 @@ void OperationSchedule::note(wire::Instant now, std::uint32_t completed, std::ui
   }
 }
 
+bool OperationSchedule::has_heard(wire::Instant now, std::uint32_t messages) {
+  if (deaf_ || heard_.size() >= messages) return true;
+  if (patience_ == wire::Duration::max()) return false;
+  // The other side may have waited for our own completions first.
+  const wire::Instant since =
+      completed_.empty() ? last_heard_ : std::max(last_heard_, completed_.back());
+  deaf_ = now - since >= patience_;
+  if (!deaf_) deadline_ = since + patience_;
+  return deaf_;
+}
+
 const RecordedOperation* OperationSchedule::due(wire::Instant now) {
   deadline_ = wire::kNever;
-  if (empty()) return nullptr;
+  if (empty()) {
+    if (completed_.size() == side_.operations.size()) has_heard(now, to_hear_);
+    return nullptr;
+  }
   const RecordedOperation& operation = side_.operations[next_];
   if (completed_.size() < operation.own_completed) return nullptr;
-  if (!deaf_ && heard_.size() < operation.heard) {
-    if (patience_ == wire::Duration::max()) return nullptr;
-    // The other side may be waiting for our own completions first.
-    const wire::Instant since =
-        completed_.empty() ? last_heard_ : std::max(last_heard_, completed_.back());
-    if (now - since < patience_) {
-      deadline_ = since + patience_;
-      return nullptr;
-    }
-    deaf_ = true;
-  }
+  if (!has_heard(now, operation.heard)) return nullptr;
   if (pace_.fast) return &operation;
   if (operation.own_completed != 0) {
     const wire::Duration late =

@@ -23,9 +23,11 @@ struct Pace {
 class OperationSchedule {
  public:
   // `patience`: how long to wait for messages that the other side does not send, before they are
-  // waited for no more; Duration::max(): for ever.
-  OperationSchedule(const RecordedSide& side, const Pace& pace, wire::Duration patience)
-      : side_(side), pace_(pace), patience_(patience) {}
+  // waited for no more; Duration::max(): for ever. `to_hear`: all that the other side says, which
+  // is waited for at the end.
+  OperationSchedule(const RecordedSide& side, const Pace& pace, wire::Duration patience,
+                    std::uint32_t to_hear)
+      : side_(side), pace_(pace), patience_(patience), to_hear_(to_hear) {}
 
   void start(wire::Instant now);
   // How far the connection is: own operations completed, messages of the other side heard.
@@ -42,15 +44,15 @@ class OperationSchedule {
 
   // Messages of the other side were waited for in vain.
   bool gave_up_hearing() const { return deaf_; }
-  // The same from outside: nothing more is to be heard.
-  void give_up_hearing() { deaf_ = true; }
 
  private:
+  bool has_heard(wire::Instant now, std::uint32_t messages);
   wire::Instant planned(wire::Instant captured) const;
 
   const RecordedSide& side_;
   Pace pace_;
   wire::Duration patience_;
+  std::uint32_t to_hear_;
   wire::Instant start_{};
   wire::Duration slip_{};
   std::uint32_t next_ = 0;

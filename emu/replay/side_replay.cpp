@@ -85,7 +85,8 @@ SideReplay::SideReplay(nic::Nic& nic, RecordedConnection& connection, std::uint8
       connection_(connection),
       side_(side),
       options_(options),
-      schedule_(connection.sides[side], options.pace, options.patience) {
+      schedule_(connection.sides[side], options.pace, options.patience,
+                static_cast<std::uint32_t>(connection.sides[1 - side].operations.size())) {
   auto memory = RecordedMemory::of(connection, side);
   if (!memory) {
     fail(memory.error());

@@ -17,6 +17,7 @@ import documentation_cases  # noqa: F401
 import information_cases  # noqa: F401
 import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401
+import live_replay_cases  # noqa: F401
 import ping_cases  # noqa: F401
 import replay_cases  # noqa: F401
 import wireshark_cases  # noqa: F401

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""softrnic replay --as requester and --as responder: in memory, and against softrnic peer."""
+
+import glob
+import json
+import os
+import signal
+
+import network
+import processes
+from cases import case, check
+
+_PCAPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../pcaps")
+_ALIKE, _COULD_NOT = 0, 2
+_KEY, _ADDRESS, _PORT = 0x1234, 0x7000, "18740"
+
+
+def _samples():
+    """Every capture with a reliable connection."""
+    for path in sorted(glob.glob(os.environ.get("SOFTRNIC_CAPTURES",
+                                                os.path.join(_PCAPS, "*.pcapng")))):
+        name = os.path.basename(path)
+        if name.startswith(("uc-", "ud-", "xrc-", "udaddy", "cm-sidr", "cm-reject", "cm-retry",
+                            "srq-x")):
+            continue
+        yield path
+
+
+def _replayed(context, *words, status=_ALIKE, inside=None):
+    done = context.run("replay", *words, "--json", inside=inside)
+    said = f"softrnic replay {' '.join(words)}: exit status {done.returncode}\n"
+    said += done.stdout + done.stderr
+    check(done.returncode == status and done.stderr == "", said)
+    return json.loads(done.stdout), said
+
+
+def _check_complete(report, said):
+    operations = report["operations"]
+    check(report["completed"] and report["why_not"] is None, said)
+    check(operations["completed"] == operations["captured"], said)
+    check(report["answers"]["different"] == 0, said)
+
+
+@case("live replay/both ends of every sample, in memory")
+def _(context):
+    for path in _samples():
+        for mode in ("requester", "responder"):
+            report, said = _replayed(context, path, "--to", "memory", "--as", mode, "--seed", "7")
+            _check_complete(report, said)
+            messages = report["messages"]
+            check(messages["taken"] == messages["as_captured"], said)
+            check(report["heard"]["live"] == report["heard"]["captured"], said)
+            # What was refused in the capture had no answer there.
+            check(report["answers"]["compared"] == report["answers"]["taken"] or "/nak-" in path,
+                  said)
+
+
+def _against_peer(context, path):
+    def file(name):
+        return os.path.join(context.folder, name)
+    prepared, _ = _replayed(context, path, "--as", "requester", "--memory", file("before"),
+                            "--expect-memory", file("after"), "--expect-messages", file("messages"))
+    ipv4 = "." in prepared["us"]["address"]
+    address = ["10.77.0.1/24", "10.77.0.2/24"] if ipv4 else ["fd00:77::1/64", "fd00:77::2/64"]
+    size = max(prepared["memory"]["size"], 1)
+    peer = context.start("peer", "--link", "tap:tap1", "--ip", address[0], "--json", "--listen",
+                         _PORT, "--no-echo", "--gid-idx", "2" if prepared["roce"] == "v1" else "3",
+                         "--region", str(size), "--key", str(_KEY), "--address", str(_ADDRESS),
+                         "--access", "read,write,atomic,flush",
+                         "--load", file("before"), "--save", file("saved"),
+                         "--save-messages", file("taken"), "--message-size", "1M",
+                         "--mtu", str(prepared["path_mtu"]),
+                         inside=context.network)
+    with processes.running(peer):
+        check("ready" in peer.stdout.readline(), f"{path}: the peer does not start")
+        report, said = _replayed(context, path, "--to", "tap:tap2", "--ip", address[1], "--as",
+                                 "requester", "--peer", f"{network.BRIDGE_IPV4}:{_PORT}", "--peer-key", str(_KEY),
+                                 "--peer-address", str(_ADDRESS), "--primed", "--pace", "fast",
+                                 "--patience", "0.05", inside=context.network)
+        peer.send_signal(signal.SIGINT)
+        status, output, errors = processes.finish(peer)
+        check(status == 0 and errors == "", f"{path}: {output}{errors}")
+    _check_complete(report, said)
+    for expected, got in (("after", "saved"), ("messages", "taken")):
+        with open(file(expected), "rb") as one, open(file(got), "rb") as other:
+            wanted, had = one.read(), other.read()
+        check(wanted == had[:len(wanted)] and len(had) == max(len(wanted), got == "saved"),
+              f"{path}: the peer's {got} is not as captured\n{said}\n{output}")
+    return report
+
+
+@case("live replay/every sample against softrnic peer, with the captured payloads delivered")
+def _(context):
+    count = 0
+    for path in _samples():
+        _against_peer(context, path)
+        count += 1
+    check(count > 10, f"only {count} samples")
