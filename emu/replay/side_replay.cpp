@@ -464,6 +464,7 @@ bool SideReplay::post(const RecordedOperation& operation) {
 
 void SideReplay::compare_answer(const RecordedOperation& operation) {
   ++counts_.answers;
+  if (operation.has_response) ++counts_.answers_captured;
   const Landing& landing = landings_.front();
   const AnswerCheck check =
       memory_->check(operation, landing_.span().subspan(landing.at, landing.size));

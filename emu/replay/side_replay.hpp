@@ -53,6 +53,7 @@ struct SideReplayCounts {
   std::uint64_t unknown_bytes = 0;  // sent as zeros: the capture lacks them
   // Answers to READs and atomics.
   std::uint32_t answers = 0;
+  std::uint32_t answers_captured = 0;  // of these, the capture has the answer
   std::uint32_t answers_compared = 0;
   std::uint32_t answers_different = 0;
   std::uint64_t answer_bytes_compared = 0;

@@ -27,7 +27,7 @@ class GuestError(Exception):
 def make_image(folder, say):
     """Builds the image in `folder` unless it is there and made by the scripts as they are now."""
     digest = hashlib.sha256()
-    for name in ("guest/build", "guest/init", "guest/dialogue.c"):
+    for name in ("guest/build", "guest/init", "guest/dialogue.c", "guest/target.c"):
         with open(os.path.join(HERE, name), "rb") as file:
             digest.update(file.read())
     stamp = os.path.join(folder, "made-by")
@@ -85,6 +85,10 @@ class Guest:
             "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
             "-netdev", f"tap,id=wire,ifname={tap},script=no,downscript=no,vhost=off",
             "-device", f"virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:{number:02x}"]
+
+    def shared(self, name):
+        """A file of the folder that the guest has as /host."""
+        return self._path(name)
 
     def start(self, command):
         """Starts a shell command in the guest."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tools.md, docs/faults.md and docs/check.md: their examples print what they say.
+"""docs/tools.md, docs/faults.md, docs/check.md and docs/replay.md: their examples print what they say.
 
 An example is a block of ```console: a line "$ softrnic ..." that is run, and what it prints. What
-demo and check print is compared as it stands, since it depends on nothing else. Of the others
+demo, check and replay print is compared as it stands, since it depends on nothing else. Of the others
 numbers, addresses and the width of gaps are not compared, since times and drawn numbers differ. A
 line "..." stands for any lines. A block after the comment <!-- background --> keeps running while the
 next one is run. A block of ```toml or ```json whose first line names a file, "# peer.toml", is
@@ -31,7 +31,7 @@ def _shape(text):
 
 def _compare(command, printed, expected):
     position = 0
-    shape = str if command.startswith(("demo", "check")) else _shape
+    shape = str if command.startswith(("demo", "check", "replay")) else _shape
     got = shape(printed)
     parts = [shape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M)]
     for number, part in enumerate(parts):
@@ -92,12 +92,22 @@ def _(context):
         _compare(command, done.stdout + done.stderr, expected)
 
 
-@case("documentation/the examples of docs/check.md")
-def _(context):
-    blocks = _BLOCK.findall(_read("check.md"))
-    check(len(blocks) >= 3, f"only {len(blocks)} examples were found")
+def _run_examples(context, name, least):
+    """Examples that need no network: each runs by itself, at the top of the tree."""
+    blocks = _BLOCK.findall(_read(name))
+    check(len(blocks) >= least, f"only {len(blocks)} examples were found")
     for _, command, expected in blocks:
         done = subprocess.run([context.program, *shlex.split(command)], check=False,
                               cwd=os.path.dirname(_DOCUMENTS), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
         _compare(command, done.stdout + done.stderr, expected)
+
+
+@case("documentation/the examples of docs/check.md")
+def _(context):
+    _run_examples(context, "check.md", 3)
+
+
+@case("documentation/the examples of docs/replay.md")
+def _(context):
+    _run_examples(context, "replay.md", 2)
