@@ -12,12 +12,20 @@ namespace softrnic::tools {
 
 namespace {
 
+std::string specification_of(const DeviceOptions& options) {
+  if (options.host.empty()) return options.link;
+  if (!options.link.starts_with("shm:")) {
+    fail_usage("--host {}: only a link shm:NAME has hosts", options.host);
+  }
+  return options.link + ",host=" + options.host;
+}
+
 std::unique_ptr<link::Link> open_or_fail(const DeviceOptions& options) {
   catch_interruptions();
   if (options.link.empty()) {
-    fail_usage("--link is missing: give tap:NAME, packet:IFACE or xdp:IFACE");
+    fail_usage("--link is missing: give shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE");
   }
-  auto link = link::open_link(options.link, options.link_mtu);
+  auto link = link::open_link(specification_of(options), options.link_mtu);
   if (!link) fail("{}", link.error().message);
   return std::move(link).value();
 }
@@ -51,8 +59,18 @@ Device::Device(const DeviceOptions& options) : Device(options, open_or_fail(opti
 Device::Device(const DeviceOptions& options, std::unique_ptr<link::Link> link)
     : options_(options), link_name_(link->capabilities().name) {
   nic::NicConfig config;
-  config.mac = options.mac ? *options.mac : make_mac(options);
+  const std::optional<link::Identity>& identity = link->capabilities().identity;
+  if (options.mac) {
+    config.mac = *options.mac;
+  } else {
+    config.mac = identity ? identity->mac : make_mac(options);
+  }
   config.addresses = options.addresses;
+  if (identity && config.addresses.empty()) {
+    for (const auto& [ip, prefix_length] : identity->addresses) {
+      config.addresses.push_back({ip, prefix_length});
+    }
+  }
   config.vlan = options.vlan;
   config.limits = options.limits;
   config.seed = mix_key(options.seed, config.mac.bytes[5] << 8 | config.mac.bytes[4]);

@@ -144,8 +144,12 @@ void DeviceOptions::add_to(CommandLine& command_line) {
 void DeviceOptions::add_identity_to(CommandLine& command_line) {
   command_line.heading("The emulated NIC");
   command_line.text("link", "LINK", link,
-                    "where its frames go: tap:NAME (a tap interface, made if it is not there), "
-                    "packet:IFACE or xdp:IFACE (an interface of this machine)");
+                    "where its frames go: shm:NAME (a segment shared with other programs of this "
+                    "user), tap:NAME (a tap interface, made if it is not there), packet:IFACE or "
+                    "xdp:IFACE (an interface of this machine)");
+  command_line.text("host", "NAME", host,
+                    "shm: which host of the segment it is; programs of one host are one NIC "
+                    "(default: a host of its own)");
   command_line.number("link-mtu", "BYTES", link_mtu, kLeastLinkMtu, kMostLinkMtu,
                       "MTU to give the link (default: what it has; 4200 carries a path MTU of "
                       "4096)");

@@ -19,7 +19,9 @@ namespace softrnic::tools {
 class CommandLine;
 
 struct DeviceOptions {
-  std::string link;  // "tap:NAME", "packet:IFACE", "xdp:IFACE"; empty: none given
+  // "shm:NAME", "tap:NAME", "packet:IFACE", "xdp:IFACE"; empty: none given
+  std::string link;
+  std::string host;  // of a shm link
   std::uint32_t link_mtu = 0;
   std::vector<nic::InterfaceAddress> addresses;
   std::optional<wire::MacAddress> mac;

@@ -38,9 +38,10 @@ replay::Pace parse_pace(const std::string& text) {
 
 void LiveReplayOptions::add_to(CommandLine& line) {
   line.heading("To a live link");
-  line.text("to", "LINK", device.link,
-            "send to this link instead: tap:NAME, packet:IFACE or xdp:IFACE; memory: to an "
-            "emulated peer in this process");
+  line.text(
+      "to", "LINK", device.link,
+      "send to this link instead: shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE; memory: to an "
+      "emulated peer in this process");
   line.text("as", "MODE", mode_name, "what to be there: requester or responder");
   line.number("stream", "N", stream, 0, 0xfffffffe,
               "which connection, by its number (default: the first reliable one)");

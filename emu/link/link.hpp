@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A link: whole frames in and out, in bursts. The one interface between a NIC and its wire.
 //
-// Backends (memory, tap, packet, xdp) and wrappers (capture; faults, in fabric/) implement it, so
-// they stack freely. Not thread-safe: one thread at a time.
+// Backends (memory, shm, tap, packet, xdp) and wrappers (capture; faults, in fabric/) implement it,
+// so they stack freely. Not thread-safe: one thread at a time.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "link/frame.hpp"
 #include "wire/expected.hpp"
@@ -16,12 +18,35 @@
 
 namespace softrnic::link {
 
+// Who the NIC behind a link is, where the link knows that (shm): unless its owner knows better.
+struct Identity {
+  struct Address {
+    wire::Gid ip;
+    std::uint8_t prefix_length = 0;  // of an IPv4 address: 0 to 32
+  };
+  std::string host;
+  wire::MacAddress mac;
+  std::vector<Address> addresses;
+};
+
+// Queue pair numbers, first and last (IBTA vol. 1, 3.5.10: 0 and 1 are the special queue pairs',
+// 0xffffff is multicast's).
+struct QueuePairNumbers {
+  std::uint32_t first = 2;
+  std::uint32_t last = 0xfffffe;
+
+  friend bool operator==(const QueuePairNumbers&, const QueuePairNumbers&) = default;
+};
+
 struct Capabilities {
   std::string name;          // as the user gave it: "tap:rnic0"
   std::uint32_t mtu = 1500;  // bytes of network packet a frame may carry (no Ethernet header)
   // The interface's own address, when the link sits on one whose address the NIC should use or
   // avoid; zero when it has none.
   wire::MacAddress mac;
+  std::optional<Identity> identity = {};
+  // Those whose packets come here, where other processes have the rest.
+  QueuePairNumbers numbers = {};
 };
 
 class Link {
@@ -81,8 +106,8 @@ struct OpenError {
   std::string message;
 };
 
-// Opens "tap:NAME", "packet:IFACE" or "xdp:IFACE". (A memory link is made by MemoryWire.) `mtu`:
-// wanted frame size, used where the link can set it; 0 keeps what is there.
+// Opens "shm:NAME[,host=HOST]", "tap:NAME", "packet:IFACE" or "xdp:IFACE". (A memory link is made
+// by MemoryWire.) `mtu`: wanted frame size, used where the link can set it; 0 keeps what is there.
 wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view specification,
                                                            std::uint32_t mtu = 0);
 

@@ -3,6 +3,7 @@
 
 #include "link/link.hpp"
 #include "link/packet_link.hpp"
+#include "link/shm_link.hpp"
 #include "link/tap_link.hpp"
 #include "link/xdp_link.hpp"
 
@@ -24,8 +25,15 @@ wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view spec
     if (kind == "packet") return open_packet(name);
     return open_xdp(name);
   }
-  return wire::Unexpected{OpenError{"there is no link \"" + std::string(specification) +
-                                    "\": use tap:NAME, packet:INTERFACE or xdp:INTERFACE"}};
+  if (kind == "shm") {
+    auto options = ShmOptions::parse(name);
+    if (!options) return wire::Unexpected{options.error()};
+    options->mtu = mtu;
+    return open_shm(*options);
+  }
+  return wire::Unexpected{
+      OpenError{"there is no link \"" + std::string(specification) +
+                "\": use shm:NAME, tap:NAME, packet:INTERFACE or xdp:INTERFACE"}};
 }
 
 }  // namespace softrnic::link

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kAny = ~std::uint64_t{0};
 // Numbers and keys have 24 bits; with half of them left unused, one given up does not come back
 // soon. Regions and windows share theirs.
-constexpr std::uint64_t kHalfOfNumbers = QueuePairTable::kLastNumber / 2;
+constexpr std::uint64_t kHalfOfNumbers = link::QueuePairNumbers{}.last / 2;
 constexpr std::uint64_t kQuarterOfKeys = 1u << 22;
 
 using L = DeviceLimits;

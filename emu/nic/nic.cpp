@@ -45,8 +45,20 @@ wire::MacAddress mac_or_drawn(const wire::MacAddress& wanted, RandomSource& rand
   return mac;
 }
 
-std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, RandomSource& random) {
-  return wanted != 0 ? wanted : static_cast<std::uint32_t>(random.next() & 0x7fffff);
+// Within the numbers that are ours.
+std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, const link::QueuePairNumbers& numbers,
+                                 RandomSource& random) {
+  if (wanted == 0) wanted = static_cast<std::uint32_t>(random.next() & 0x7fffff);
+  return numbers.first + (wanted - link::QueuePairNumbers{}.first) % (numbers.last - numbers.first);
+}
+
+// Half of the numbers at most, so that a free one is soon found.
+DeviceLimits limits_on(const link::Link& link, const DeviceLimits& wanted) {
+  DeviceLimits limits = wanted.kept_possible();
+  const link::QueuePairNumbers& numbers = link.capabilities().numbers;
+  limits.queue_pairs =
+      std::min<std::uint64_t>(limits.queue_pairs, (numbers.last - numbers.first + 1) / 2);
+  return limits;
 }
 
 MemoryLimits memory_limits(const DeviceLimits& limits) {
@@ -178,14 +190,15 @@ struct Nic::Impl {
 
 Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
     : link(std::move(its_link)),
-      limits(config.limits.kept_possible()),
+      limits(limits_on(*link, config.limits)),
       random(config.seed),
       active_mtu(path_mtu_of(link->capabilities().mtu, limits.path_mtu)),
       identity(mac_or_drawn(config.mac, random), config.vlan, config.addresses),
       domains(limits.domains),
       memory(random.next(), memory_limits(limits)),
       shared_receive_queues(limits.shared_receive_queues),
-      queue_pairs(first_qpn_or_drawn(config.first_qpn, random),
+      queue_pairs(link->capabilities().numbers,
+                  first_qpn_or_drawn(config.first_qpn, link->capabilities().numbers, random),
                   static_cast<std::uint32_t>(limits.queue_pairs)),
       handles(limits.address_handles),
       groups(limits),
@@ -224,7 +237,8 @@ std::optional<ResourceError> Nic::Impl::check(const QueuePairInit& init) const {
   if (!limits.allow(init.capacity)) return ResourceError::bad_capacity;
   if (queue_pairs.full()) return ResourceError::table_full;
   if (!init.qpn) return std::nullopt;
-  if (*init.qpn < QueuePairTable::kFirstNumber || *init.qpn > QueuePairTable::kLastNumber) {
+  constexpr link::QueuePairNumbers kAll;
+  if (*init.qpn < kAll.first || *init.qpn > kAll.last) {
     return ResourceError::bad_attribute;
   }
   if (queue_pairs.find(*init.qpn) != nullptr) return ResourceError::qpn_in_use;

@@ -5,14 +5,16 @@
 
 namespace softrnic::nic {
 
-QueuePairTable::QueuePairTable(std::uint32_t first_number, std::uint32_t max)
-    : next_(std::clamp(first_number, kFirstNumber, kLastNumber)),
-      max_(std::min(max, kLastNumber / 2)) {}
+QueuePairTable::QueuePairTable(const link::QueuePairNumbers& numbers, std::uint32_t first_number,
+                               std::uint32_t max)
+    : numbers_(numbers),
+      next_(std::clamp(first_number, numbers.first, numbers.last)),
+      max_(std::min(max, (numbers.last - numbers.first) / 2)) {}
 
 std::uint32_t QueuePairTable::next_number() {
   for (;;) {
     const std::uint32_t number = next_;
-    next_ = next_ == kLastNumber ? kFirstNumber : next_ + 1;
+    next_ = next_ == numbers_.last ? numbers_.first : next_ + 1;
     if (find(number) == nullptr) return number;
   }
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "link/link.hpp"
 #include "nic/completion_queue.hpp"
 #include "nic/deadline_queue.hpp"
 #include "nic/intrusive_list.hpp"
@@ -52,11 +53,9 @@ struct QueuePairEntry : ListNode, Timed {
 
 class QueuePairTable {
  public:
-  // Numbers 0 and 1 are the special queue pairs', 0xffffff is multicast's (IBTA vol. 1, 3.5.10).
-  static constexpr std::uint32_t kFirstNumber = 2;
-  static constexpr std::uint32_t kLastNumber = 0xfffffe;
-
-  QueuePairTable(std::uint32_t first_number, std::uint32_t max);
+  // `numbers`: those it gives out, from `first_number` on.
+  QueuePairTable(const link::QueuePairNumbers& numbers, std::uint32_t first_number,
+                 std::uint32_t max);
 
   // The next number not in use; counts up, so that a number comes back as late as possible.
   std::uint32_t next_number();
@@ -89,6 +88,7 @@ class QueuePairTable {
   // How many halves of queue pairs complete in it: with as many queues as queue pairs, looking
   // through them all for each that goes would take for ever.
   std::unordered_map<const CompletionQueue*, std::uint32_t> completing_in_;
+  link::QueuePairNumbers numbers_;
   std::uint32_t next_;
   std::uint32_t max_;
 };

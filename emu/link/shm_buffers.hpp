@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port's buffers, to its owner: which are free, and which are with a receiver.
+//
+// A lent buffer carries its borrower's token; the borrower clears it. Receivers give back in order,
+// nearly, so the owner keeps a queue for each and looks at its front.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "link/frame.hpp"
+#include "link/shm_port.hpp"
+
+namespace softrnic::link::shm {
+
+class Buffers {
+ public:
+  // What the one before us at this port has lent stays lent until it is given back.
+  explicit Buffers(Port& port);
+
+  std::size_t size() const { return frames_.size(); }
+  std::size_t available() const { return free_.size(); }
+
+  // An empty frame; null when all are under way.
+  Frame* allocate();
+  void release(Frame* frame) { free_.push_back(index_of(frame)); }
+
+  std::uint32_t index_of(const Frame* frame) const {
+    return static_cast<std::uint32_t>(frame->handle);
+  }
+  std::byte* base(std::uint32_t buffer) const { return frames_[buffer].segments()[0].base; }
+
+  // Marks it as borrowed by `port`, which may then learn of it.
+  void lend(std::uint32_t buffer, std::size_t port, std::uint32_t token, wire::Instant now);
+  // As if the borrower had given it back: it never learned of it.
+  void recall(std::uint32_t buffer) { (*lent_)[buffer].store(0, std::memory_order_relaxed); }
+
+  // Takes in what has been given back.
+  void collect(wire::Instant now);
+
+  std::size_t lent_to(std::size_t port) const { return loans_[port].count; }
+  // When that port last gave something back, or was lent the first of what it has.
+  wire::Instant last_return(std::size_t port) const { return loans_[port].last_return; }
+  std::span<const std::uint8_t> borrowers() const { return borrowers_; }
+
+ private:
+  static constexpr std::uint16_t kNone = 0xffff;
+  struct Loans {
+    std::uint16_t first = kNone;
+    std::uint16_t last = kNone;
+    std::uint16_t count = 0;
+    wire::Instant last_return{};
+  };
+
+  void append(std::uint32_t buffer, std::size_t port, wire::Instant now);
+
+  decltype(PortArea::lent)* lent_;
+  std::vector<Frame> frames_;
+  std::vector<std::uint32_t> free_;  // last in, first out: the warmest
+  std::array<std::uint16_t, kMaxBuffers> next_{};
+  std::array<Loans, kPorts> loans_;
+  std::vector<std::uint8_t> borrowers_;  // ports with loans
+};
+
+}  // namespace softrnic::link::shm

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "link/shm_link.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "link/shm_bells.hpp"
+#include "link/shm_buffers.hpp"
+#include "link/shm_forwarding.hpp"
+#include "link/shm_host.hpp"
+#include "link/shm_mirror.hpp"
+#include "link/shm_port.hpp"
+#include "link/shm_ring.hpp"
+#include "link/shm_stations.hpp"
+
+namespace softrnic::link {
+
+namespace {
+
+using namespace shm;
+
+// Received frames that may be on loan at once.
+constexpr std::size_t kLoaned = 1024;
+// A frame up to this size is copied out of the segment whole, and its buffer given back at once.
+constexpr std::size_t kWhole = 512;
+// Of a longer one so much is copied: all headers, which a process gone wrong must not change under
+// our eyes. The rest, payload, is read in place.
+constexpr std::size_t kCopied = 256;
+static_assert(wire::kHeadroom <= kCopied);
+
+// How long nothing must have come before senders are asked to wake us: a ping-pong of spinning ends
+// shall not pay for system calls.
+constexpr wire::Duration kQuiet = std::chrono::microseconds(30);
+// How long a sender waits for a receiver that has much of what it sent and gives nothing back, as a
+// switch's pause frames make a NIC wait; after that what it sends is dropped. Longer than the turn
+// of another process on the receiver's processor.
+constexpr wire::Duration kPatience = std::chrono::milliseconds(10);
+// How often to look for processes that have died, while some receiver gives nothing back.
+constexpr wire::Duration kClearing = std::chrono::milliseconds(100);
+
+class ShmLink final : public Link {
+ public:
+  explicit ShmLink(Port port)
+      : port_(std::move(port)),
+        ring_(port_.record(), port_.area()),
+        bell_(port_),
+        bells_(port_),
+        buffers_(port_),
+        forwarding_(port_),
+        received_(kLoaned),
+        heads_(std::make_unique_for_overwrite<std::byte[]>(kLoaned * kWhole)) {
+    capabilities_.name = "shm:" + port_.segment().name();
+    capabilities_.mtu = port_.segment().mtu();
+    capabilities_.mac = port_.identity().mac;
+    capabilities_.identity = port_.identity();
+    if (const auto numbers = port_.take_numbers()) capabilities_.numbers = *numbers;
+    idle_frames_.reserve(kLoaned);
+    for (std::size_t i = kLoaned; i-- > 0;) {
+      received_[i].handle = kNothing;
+      idle_frames_.push_back(&received_[i]);
+    }
+  }
+
+  const Capabilities& capabilities() const override { return capabilities_; }
+
+  std::size_t tx_alloc(std::span<Frame*> out) override {
+    if (buffers_.available() < out.size() || buffers_.available() < buffers_.size() / 2) {
+      buffers_.collect(now_);
+    }
+    if (must_wait()) return 0;
+    std::size_t n = 0;
+    while (n < out.size() && (out[n] = buffers_.allocate()) != nullptr) ++n;
+    return n;
+  }
+
+  void tx_push(wire::Instant now, std::span<Frame* const> frames) override {
+    now_ = now;
+    for (Frame* frame : frames) send(*frame);
+    for (const std::uint8_t port : to_wake_) {
+      bells_.ring(port);
+      wakes_[port] = false;
+    }
+    to_wake_.clear();
+  }
+
+  void tx_cancel(std::span<Frame* const> frames) override {
+    for (Frame* frame : frames) buffers_.release(frame);
+  }
+
+  std::size_t rx_burst(wire::Instant now, std::span<Frame*> out) override {
+    now_ = now;
+    std::size_t n = 0;
+    while (n < out.size() && !idle_frames_.empty()) {
+      const auto descriptor = ring_.pop();
+      if (!descriptor) break;
+      Frame* frame = idle_frames_.back();
+      if (!take(*descriptor, *frame)) continue;
+      idle_frames_.pop_back();
+      frame->received_at = now;
+      ++statistics_.rx_frames;
+      statistics_.rx_bytes += frame->size();
+      out[n++] = frame;
+    }
+    if (n > 0) {
+      ring_.publish();
+      bell_.disarm();
+      quiet_since_ = now;
+    } else {
+      rest(now);
+    }
+    return n;
+  }
+
+  void rx_release(std::span<Frame* const> frames) override {
+    for (Frame* frame : frames) {
+      give_back(frame->handle);
+      frame->handle = kNothing;
+      idle_frames_.push_back(frame);
+    }
+  }
+
+  // Until senders have been asked to wake us.
+  wire::Instant next_deadline() const override {
+    return bell_.armed() ? wire::kNever : quiet_since_ + kQuiet;
+  }
+
+  void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid>) override {
+    forwarding_.learn(mac_key(mac));
+  }
+
+  bool gone() const override { return port_.segment().gone(); }
+  int descriptor() const override { return bell_.descriptor(); }
+
+  const Statistics& statistics() const override {
+    statistics_.rx_dropped =
+        port_.segment().record(port_.index()).dropped.load(std::memory_order_relaxed);
+    return statistics_;
+  }
+
+ private:
+  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+
+  // ---- sending
+
+  std::size_t much() const { return buffers_.size() / 4 * 3; }
+  std::size_t too_much() const { return buffers_.size() / 8 * 7; }
+
+  // Some receiver has much of what we sent, and is at work on it.
+  bool must_wait() {
+    for (const std::uint8_t port : buffers_.borrowers()) {
+      if (buffers_.lent_to(port) < much()) continue;
+      if (now_ - buffers_.last_return(port) < kPatience) return true;
+      if (now_ - last_clearing_ >= kClearing) {
+        last_clearing_ = now_;
+        port_.clear_dead();
+      }
+    }
+    return false;
+  }
+
+  void send(Frame& frame) {
+    const wire::ByteView bytes = frame.bytes().front();
+    if (bytes.size() < wire::EthernetHeader::kSize || bytes.size() > largest_frame(bytes)) {
+      ++statistics_.tx_dropped;
+      buffers_.release(&frame);
+      return;
+    }
+    ++statistics_.tx_frames;
+    statistics_.tx_bytes += bytes.size();
+    const std::span<const std::uint8_t> ports = forwarding_.route(bytes);
+    for (const std::uint8_t mirror : forwarding_.mirrors()) send_copy(mirror, bytes, &ports);
+    if (ports.empty()) {
+      buffers_.release(&frame);
+      return;
+    }
+    for (const std::uint8_t port : ports.subspan(1)) send_copy(port, bytes, nullptr);
+    const Frame::Segment& segment = frame.segments().front();
+    deliver(frame, segment.offset, bytes.size(), ports.front());
+  }
+
+  // A tag does not count against the MTU (IEEE 802.1Q).
+  std::size_t largest_frame(wire::ByteView head) const {
+    const bool tagged = wire::load_be16(head.data() + 12) == wire::ethertype::kVlan;
+    return capabilities_.mtu +
+           (tagged ? wire::EthernetHeader::kMaxSize : wire::EthernetHeader::kSize);
+  }
+
+  void send_copy(std::uint8_t port, wire::ByteView bytes,
+                 const std::span<const std::uint8_t>* mirrored) {
+    if (buffers_.available() == 0) buffers_.collect(now_);
+    Frame* copy = buffers_.allocate();
+    if (copy == nullptr) return count_drop(port);
+    std::byte* const base = buffers_.base(buffers_.index_of(copy));
+    if (mirrored != nullptr) {
+      MirrorNote{now_, static_cast<std::uint32_t>(port_.index()), *mirrored}.write(base);
+    }
+    std::memcpy(base + wire::kHeadroom, bytes.data(), bytes.size());
+    deliver(*copy, wire::kHeadroom, bytes.size(), port);
+  }
+
+  // The frame's buffer goes to the port, or is free again.
+  void deliver(Frame& frame, std::size_t offset, std::size_t length, std::uint8_t port) {
+    if (buffers_.lent_to(port) >= too_much()) {
+      count_drop(port);
+      buffers_.release(&frame);
+      return;
+    }
+    const std::uint32_t buffer = buffers_.index_of(&frame);
+    buffers_.lend(buffer, port, forwarding_.token(port), now_);
+    const Descriptor descriptor{.port = static_cast<std::uint32_t>(port_.index()),
+                                .buffer = buffer,
+                                .offset = static_cast<std::uint32_t>(offset),
+                                .length = static_cast<std::uint32_t>(length)};
+    if (!RingSender(port_.segment().record(port), port_.segment().area(port)).push(descriptor)) {
+      buffers_.recall(buffer);
+      return count_drop(port);
+    }
+    if (wakes_[port]) return;
+    wakes_[port] = true;
+    to_wake_.push_back(port);
+  }
+
+  void count_drop(std::uint8_t port) {
+    port_.segment().record(port).dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // ---- receiving
+
+  // Nothing of a descriptor is believed: a frame outside of its buffer, or one that is not lent to
+  // us, is passed over.
+  bool take(const Descriptor& descriptor, Frame& frame) {
+    const Segment& segment = port_.segment();
+    if (descriptor.port >= kPorts || descriptor.port == port_.index()) return false;
+    const std::size_t buffers = std::min<std::size_t>(
+        segment.record(descriptor.port).buffers.load(std::memory_order_relaxed), kMaxBuffers);
+    if (descriptor.buffer >= buffers) return false;
+    const std::uint64_t handle = handle_of(descriptor);
+    if (!lent_to_us(handle)) return false;
+    if (descriptor.length < wire::EthernetHeader::kSize ||
+        descriptor.offset + descriptor.length > buffer_size(capabilities_.mtu)) {
+      give_back(handle);
+      return false;
+    }
+    fill(frame, segment.buffer(descriptor.port, descriptor.buffer) + descriptor.offset,
+         descriptor.length, handle);
+    return true;
+  }
+
+  void fill(Frame& frame, std::byte* bytes, std::size_t length, std::uint64_t handle) {
+    std::byte* const head =
+        heads_.get() + static_cast<std::size_t>(&frame - received_.data()) * kWhole;
+    const std::size_t copied = length <= kWhole ? length : kCopied;
+    std::memcpy(head, bytes, copied);
+    frame.set_received(0, head, kWhole, 0, static_cast<std::uint32_t>(copied));
+    frame.note.clear();
+    frame.handle = handle;
+    if (copied == length) {
+      give_back(handle);
+      frame.handle = kNothing;
+      return;
+    }
+    const auto rest = static_cast<std::uint32_t>(length - copied);
+    frame.set_received(1, bytes + copied, rest, 0, rest);
+  }
+
+  static std::uint64_t handle_of(const Descriptor& descriptor) {
+    return std::uint64_t{descriptor.port} << 32 | descriptor.buffer;
+  }
+  Word<std::uint32_t>& lent(std::uint64_t handle) {
+    return port_.segment().area(handle >> 32).lent[handle & 0xffffffff];
+  }
+
+  bool lent_to_us(std::uint64_t handle) {
+    const std::uint32_t token = lent(handle).load(std::memory_order_relaxed);
+    if (token == loan_token(port_.index(), port_.generation())) return true;
+    // Meant for who was here before us.
+    if (borrower_of(token) == port_.index()) lent(handle).store(0, std::memory_order_release);
+    return false;
+  }
+
+  void give_back(std::uint64_t handle) {
+    if (handle != kNothing) lent(handle).store(0, std::memory_order_release);
+  }
+
+  void rest(wire::Instant now) {
+    if (bell_.armed()) {
+      bell_.silence();
+    } else if (now - quiet_since_ >= kQuiet) {
+      ring_.repair();
+      bell_.arm(ring_);
+    }
+  }
+
+  Port port_;
+  RingReceiver ring_;
+  Bell bell_;
+  Bells bells_;
+  Buffers buffers_;
+  Forwarding forwarding_;
+  Capabilities capabilities_;
+  mutable Statistics statistics_;
+
+  wire::Instant now_{};
+  wire::Instant quiet_since_{};
+  wire::Instant last_clearing_{};
+  std::vector<std::uint8_t> to_wake_;
+  std::array<bool, kPorts> wakes_{};
+
+  std::vector<Frame> received_;
+  std::unique_ptr<std::byte[]> heads_;
+  std::vector<Frame*> idle_frames_;
+};
+
+}  // namespace
+
+wire::Expected<ShmOptions, OpenError> ShmOptions::parse(std::string_view text) {
+  ShmOptions options;
+  const std::size_t comma = text.find(',');
+  options.segment = text.substr(0, comma);
+  if (comma == std::string_view::npos) return options;
+  constexpr std::string_view kHostOption = "host=";
+  const std::string_view option = text.substr(comma + 1);
+  if (!option.starts_with(kHostOption) || !valid_host_name(option.substr(kHostOption.size()))) {
+    return wire::Unexpected{OpenError{"shm:" + std::string(text) +
+                                      ": after the name there can be " +
+                                      ",host=NAME (1 to 31 letters, digits, '.', '_' and '-')"}};
+  }
+  options.host = option.substr(kHostOption.size());
+  return options;
+}
+
+wire::Expected<std::unique_ptr<Link>, OpenError> open_shm(const ShmOptions& options) {
+  auto port = Port::attach({.segment = options.segment,
+                            .mtu = options.mtu,
+                            .role = PortRole::station,
+                            .host = options.host});
+  if (!port) return wire::Unexpected{port.error()};
+  return std::unique_ptr<Link>(std::make_unique<ShmLink>(std::move(port).value()));
+}
+
+}  // namespace softrnic::link
