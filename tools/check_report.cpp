@@ -63,6 +63,9 @@ std::string traffic_line(const CaptureCheck& check, const std::string& path) {
   if (counts.of(Traffic::roce_v1) != 0) {
     parts.push_back(fmt::format("{} RoCE v1", counts.of(Traffic::roce_v1)));
   }
+  if (counts.of(Traffic::infiniband) != 0) {
+    parts.push_back(fmt::format("{} native InfiniBand", counts.of(Traffic::infiniband)));
+  }
   if (counts.frames != counts.roce()) parts.push_back(others(counts));
   return fmt::format("{}: {}; {} in {}\n", line, join(parts),
                      count_of(check.analyzer().stream_count(), "stream"),

@@ -15,6 +15,7 @@ using analysis::IcrcVerdict;
 using analysis::Severity;
 
 std::string why_icrc_is_wrong(const PacketReading& reading) {
+  if (reading.local) return fmt::format("The ICRC 0x{:08x} is wrong", reading.frame.checksum);
   const analysis::IcrcDiagnosis diagnosis = analysis::diagnose_icrc(
       reading.layer, reading.summed, reading.bth_in_summed, reading.frame.checksum);
   const std::string plain = fmt::format("The ICRC 0x{:08x} is wrong", reading.frame.checksum);

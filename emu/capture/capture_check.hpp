@@ -49,7 +49,9 @@ struct CheckCounts {
   std::uint64_t late = 0;
 
   std::uint64_t of(Traffic kind) const { return traffic[static_cast<std::size_t>(kind)]; }
-  std::uint64_t roce() const { return of(Traffic::roce_v1) + of(Traffic::roce_v2); }
+  std::uint64_t roce() const {
+    return of(Traffic::roce_v1) + of(Traffic::roce_v2) + of(Traffic::infiniband);
+  }
 };
 
 class CaptureCheck {

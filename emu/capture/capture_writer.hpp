@@ -27,8 +27,11 @@ class CaptureWriter {
                                                            std::uint32_t snap_length = 0);
 
   // False when it cannot be written (any more): then commit() says why.
-  // Only pcapng keeps comments. A `wire_size` below what there is means: all of it is there.
-  bool write(const Record& record) { return write(record.at, record.bytes, record.wire_size); }
+  // Only pcapng keeps comments, those that records came with too. A `wire_size` below what there is
+  // means: all of it is there.
+  bool write(const Record& record) {
+    return write(record.at, record.bytes, record.wire_size, record.comment);
+  }
   bool write(wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size,
              std::string_view comment = {});
   // Hands on what has gathered, for one who reads the other end of a pipe meanwhile.

@@ -70,6 +70,13 @@ std::optional<NetworkStart> in_erf(wire::ByteView record) {
     case 16:  // DSM_COLOR_ETH
     case 20:  // COLOR_HASH_ETH
       return behind_tags(record, offset + kEthernetPad + kMacAddresses);
+    case 21:  // INFINIBAND; behind the wire's bytes the record may be padded
+      return NetworkStart{
+          .offset = offset, .native = true, .end = offset + wire::load_be16(record.data() + 14)};
+    case 22:  // IPV4
+      return NetworkStart{.ethertype = wire::ethertype::kIpv4, .offset = offset};
+    case 23:  // IPV6
+      return NetworkStart{.ethertype = wire::ethertype::kIpv6, .offset = offset};
     default:
       return NetworkStart{};
   }
@@ -88,6 +95,10 @@ std::optional<NetworkStart> outermost(LinkType link_type, wire::ByteView record)
       return by_ip_version(record);
     case LinkType::erf:
       return in_erf(record);
+    case LinkType::infiniband:
+      return NetworkStart{.native = true};
+    case LinkType::other:
+      return NetworkStart{};
   }
   return std::nullopt;
 }
@@ -111,8 +122,23 @@ std::uint16_t registry_number(LinkType link_type) {
       return 101;
     case LinkType::erf:
       return 197;
+    case LinkType::infiniband:
+      return 247;
+    case LinkType::other:
+      return 147;  // of those for private use
   }
   return 1;
+}
+
+std::optional<LinkType> link_type_of(std::uint32_t number) {
+  constexpr std::uint32_t kIpv4 = 228;
+  constexpr std::uint32_t kIpv6 = 229;
+  if (number == kIpv4 || number == kIpv6) return LinkType::raw_ip;
+  for (const LinkType type : {LinkType::ethernet, LinkType::linux_cooked, LinkType::linux_cooked_2,
+                              LinkType::raw_ip, LinkType::erf, LinkType::infiniband}) {
+    if (number == registry_number(type)) return type;
+  }
+  return std::nullopt;
 }
 
 std::optional<NetworkStart> find_network(LinkType link_type, wire::ByteView record) {

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "wire/icrc.hpp"
+#include "wire/lrh.hpp"
 #include "wire/udp.hpp"
 
 namespace softrnic::capture {
@@ -29,6 +30,7 @@ class Reader {
     // Who mirrors into a tunnel may cut what is inside; the record does not say so.
     r_.tunnelled = start.tunnelled;
     may_be_cut_ = may_be_cut_ || start.tunnelled;
+    if (start.native) return read_native(start.end);
     switch (start.ethertype) {
       case wire::ethertype::kIpv4:
         return read_ipv4();
@@ -103,8 +105,52 @@ class Reader {
     read_udp(network_ + Ipv6Header::kSize, ip.payload_length);
   }
 
-  void read_grh() {
-    r_.traffic = Traffic::roce_v1;
+  // IBTA vol. 1, 7.7. A LID is shown as a link-local address that ends in it.
+  void read_native(std::size_t end) {
+    if (!captured(network_, wire::Lrh::kSize)) return;
+    const auto lrh = parse<wire::Lrh>(network_);
+    r_.traffic = Traffic::other;
+    if (lrh.next == wire::Lrh::Next::raw || lrh.next == wire::Lrh::Next::ipv6) return;
+    r_.traffic = Traffic::infiniband;
+    r_.frame.version = wire::RoceVersion::v1;
+    r_.layer = wire::NetworkLayer::grh;
+    r_.headers_cut = true;
+    if (!fits_frame(lrh.size())) return;
+    const std::size_t on_wire = end != 0 ? end : record_.wire_size;
+    check_vcrc(lrh.size(), on_wire);
+    if (lrh.next == wire::Lrh::Next::grh) {
+      network_ += wire::Lrh::kSize;
+      r_.network = network_;
+      return read_grh(Traffic::infiniband);
+    }
+    r_.local = true;
+    r_.frame.source = of_lid(lrh.source);
+    r_.frame.destination = of_lid(lrh.destination);
+    if (lrh.size() < wire::Lrh::kSize) return fault(HeaderFault::too_short, lrh.size());
+    read_transport(network_ + wire::Lrh::kSize, lrh.size() - wire::Lrh::kSize);
+  }
+
+  static wire::Gid of_lid(std::uint16_t lid) {
+    wire::Gid gid;
+    gid.bytes[0] = 0xfe;
+    gid.bytes[1] = 0x80;
+    gid.bytes[14] = static_cast<std::uint8_t>(lid >> 8);
+    gid.bytes[15] = static_cast<std::uint8_t>(lid);
+    return gid;
+  }
+
+  // Some captures leave it out.
+  void check_vcrc(std::size_t size, std::size_t on_wire) {
+    const std::size_t at_end = network_ + size;
+    if (on_wire < at_end + wire::Lrh::kVcrcSize) return;
+    if (!captured(at_end, wire::Lrh::kVcrcSize)) return;
+    const std::uint16_t right = wire::vcrc(record_.bytes.subspan(network_, size));
+    const std::uint16_t carried = wire::load_vcrc(at(at_end));
+    if (right != carried) fault(HeaderFault::vcrc, carried, right);
+  }
+
+  void read_grh(Traffic traffic = Traffic::roce_v1) {
+    r_.traffic = traffic;
     r_.frame.version = wire::RoceVersion::v1;
     r_.layer = wire::NetworkLayer::grh;
     r_.headers_cut = true;
@@ -227,12 +273,16 @@ class Reader {
     r_.frame.checksum = wire::load_icrc(at(icrc));
     r_.summed = bytes.subspan(network_, icrc - network_);
     r_.bth_in_summed = bth - network_;
+    r_.frame.icrc = right_icrc() == r_.frame.checksum ? analysis::IcrcVerdict::good
+                                                      : analysis::IcrcVerdict::bad;
+  }
+
+  std::uint32_t right_icrc() const {
+    if (r_.local) return wire::local_icrc(r_.summed);
     // Only the BTH need be among the headers, as nothing behind it is masked.
     const std::size_t headers = r_.bth_in_summed + Bth::kSize;
-    const std::uint32_t right = wire::icrc(r_.layer, r_.summed.first(headers), r_.bth_in_summed,
-                                           wire::ByteChain(r_.summed.subspan(headers)));
-    r_.frame.icrc =
-        right == r_.frame.checksum ? analysis::IcrcVerdict::good : analysis::IcrcVerdict::bad;
+    return wire::icrc(r_.layer, r_.summed.first(headers), r_.bth_in_summed,
+                      wire::ByteChain(r_.summed.subspan(headers)));
   }
 
   const Record& record_;
@@ -245,7 +295,8 @@ class Reader {
 
 std::string_view to_string(Traffic traffic) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(Traffic::count)> kNames{
-      "roce_v1", "roce_v2", "arp", "icmp", "tcp", "udp", "other_ip", "other", "unknown"};
+      "roce_v1", "roce_v2", "infiniband", "arp",   "icmp",
+      "tcp",     "udp",     "other_ip",   "other", "unknown"};
   return kNames[static_cast<std::size_t>(traffic)];
 }
 
@@ -277,6 +328,8 @@ std::string_view name(HeaderFault fault) {
       return "headers_too_long";
     case HeaderFault::bad_pad:
       return "bad_pad";
+    case HeaderFault::vcrc:
+      return "bad_vcrc";
   }
   return "none";
 }
@@ -313,6 +366,8 @@ std::string sentence(const PacketReading& r) {
         return fmt::format("Payload and pad take {} bytes, which is no multiple of four", r.b);
       }
       return fmt::format("Pad count {} in {} bytes of payload and pad", r.a, r.b);
+    case HeaderFault::vcrc:
+      return fmt::format("The VCRC is 0x{:04x} and should be 0x{:04x}", r.a, r.b);
   }
   return {};
 }

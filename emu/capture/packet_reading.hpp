@@ -16,6 +16,7 @@ namespace softrnic::capture {
 enum class Traffic : std::uint8_t {
   roce_v1,
   roce_v2,
+  infiniband,  // native
   arp,
   icmp,
   tcp,
@@ -43,6 +44,7 @@ enum class HeaderFault : std::uint8_t {
   reserved_opcode,    // a
   headers_too_long,   // a: bytes from the BTH to the ICRC, b: bytes its opcode calls for
   bad_pad,            // a: pad count, b: bytes of payload and pad
+  vcrc,               // native; a: carried, b: right
 };
 
 std::string_view name(HeaderFault fault);
@@ -64,10 +66,15 @@ struct PacketReading {
 
   // What the ICRC was summed over, when it was.
   wire::NetworkLayer layer{};
+  bool local = false;  // native without a GRH: from the local route header on
   wire::ByteView summed;
   std::size_t bth_in_summed = 0;
 
-  bool is_roce() const { return traffic == Traffic::roce_v1 || traffic == Traffic::roce_v2; }
+  // Or native InfiniBand, which is the same from the BTH on.
+  bool is_roce() const {
+    return traffic == Traffic::roce_v1 || traffic == Traffic::roce_v2 ||
+           traffic == Traffic::infiniband;
+  }
   bool analysable() const { return is_roce() && fault == HeaderFault::none && !headers_cut; }
 };
 

@@ -135,3 +135,55 @@ TEST_CASE("a damaged file gives what comes before the damage") {
     CHECK(file->next() == nullptr);  // and stays at its end
   }
 }
+
+TEST_CASE(
+    "pcap of either byte order, of nanoseconds, and of the kind that Kuznetsov's patch wrote") {
+  const auto swapped = [](std::uint32_t value) { return __builtin_bswap32(value); };
+  const auto as_is = [](std::uint32_t value) { return value; };
+  for (const std::uint32_t magic : {0xa1b2c3d4u, 0xa1b23c4du, 0xa1b2cd34u}) {
+    for (const bool big_endian : {false, true}) {
+      INFO(std::hex << magic << (big_endian ? ", big endian" : ""));
+      const auto order = [&](std::uint32_t v) { return big_endian ? swapped(v) : as_is(v); };
+      Bytes bytes;
+      for (const std::uint32_t value :
+           {magic, big_endian ? 0x00020004u : 0x00040002u, 0u, 0u, 65535u, 1u}) {
+        append_le32(bytes, order(value));
+      }
+      for (const std::uint32_t value : {1000u, 5u, 60u, 1500u}) append_le32(bytes, order(value));
+      if (magic == 0xa1b2cd34u) bytes.resize(bytes.size() + 8);  // interface, protocol, type
+      bytes.resize(bytes.size() + 60, std::byte{0x77});
+      const ScratchFile scratch;
+      scratch.write(bytes);
+      auto file = CaptureFile::open(scratch.path());
+      REQUIRE(file);
+      const Record* record = file->next();
+      REQUIRE(record != nullptr);
+      const auto fraction = std::chrono::nanoseconds(magic == 0xa1b23c4du ? 5 : 5000);
+      CHECK(record->at == wire::Instant(std::chrono::seconds(1000) + fraction));
+      CHECK(record->wire_size == 1500);
+      CHECK(record->bytes.size() == 60);
+      CHECK(record->bytes.front() == std::byte{0x77});
+      CHECK(file->next() == nullptr);
+      CHECK(file->damage().empty());
+    }
+  }
+}
+
+TEST_CASE("what other formats are is said, and what to do about it") {
+  const auto refusal_of = [](std::string_view beginning) {
+    const ScratchFile scratch;
+    Bytes bytes(100);
+    const auto text = std::as_bytes(std::span(beginning));
+    std::copy(text.begin(), text.end(), bytes.begin());
+    scratch.write(bytes);
+    const std::string words = refusal(scratch.path());
+    REQUIRE(words.starts_with(scratch.path() + " "));
+    return words.substr(scratch.path().size() + 1);
+  };
+  using namespace std::string_view_literals;
+  CHECK(refusal_of("snoop\0\0\0"sv) == "is a snoop file: convert it (editcap -F pcapng FILE OUT)");
+  CHECK(refusal_of("\x1f\x8b\x08"sv) ==
+        "is compressed: pipe it through zcat and give - for the file");
+  CHECK(refusal("/dev/zero").find("give a pcap or pcapng file") != std::string::npos);
+  CHECK(refusal("/dev/null") == "/dev/null is empty: not even a capture file's header is in it");
+}

@@ -67,6 +67,9 @@ TEST_CASE("the network header in Endace's records") {
 
   Bytes infiniband = record(32, {});
   infiniband[8] = std::byte{21};
+  expect(LinkType::erf, infiniband, 0, 16);
+  CHECK(find_network(LinkType::erf, infiniband)->native);
+  infiniband[8] = std::byte{1};  // HDLC
   expect(LinkType::erf, infiniband, 0, 0);
 }
 

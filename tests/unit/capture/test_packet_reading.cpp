@@ -5,6 +5,7 @@
 #include <random>
 
 #include "sample_frame.hpp"
+#include "wire/lrh.hpp"
 
 using namespace softrnic;
 using namespace capture;
@@ -225,4 +226,101 @@ TEST_CASE("any bytes are accepted") {
       REQUIRE(reading.frame.payload.size() <= reading.frame.payload_size);
     }
   }
+}
+
+namespace {
+
+// Native InfiniBand around a packet from its BTH or GRH on, without its ICRC.
+Bytes native(const Bytes& inside, bool grh) {
+  const std::size_t words = (wire::Lrh::kSize + inside.size() + 4) / 4;
+  Bytes bytes(wire::Lrh::kSize);
+  bytes[0] = std::byte{0x30};
+  bytes[1] = grh ? std::byte{3} : std::byte{2};
+  wire::store_be16(bytes.data() + 2, 0x0007);
+  wire::store_be16(bytes.data() + 4, static_cast<std::uint16_t>(words));
+  wire::store_be16(bytes.data() + 6, 0x0009);
+  bytes.insert(bytes.end(), inside.begin(), inside.end());
+  return bytes;
+}
+
+void end_native(Bytes& bytes, std::uint32_t icrc) {
+  bytes.resize(bytes.size() + 4);
+  wire::store_icrc(bytes.data() + bytes.size() - 4, icrc);
+  const std::uint16_t vcrc = wire::vcrc(bytes);
+  bytes.push_back(static_cast<std::byte>(vcrc));
+  bytes.push_back(static_cast<std::byte>(vcrc >> 8));
+}
+
+Bytes local_packet() {
+  Bytes inside;
+  append_transport(inside, {});
+  Bytes bytes = native(inside, false);
+  end_native(bytes, wire::local_icrc(bytes));
+  return bytes;
+}
+
+Bytes in_erf(const Bytes& bytes, std::uint8_t type, std::size_t padding = 0) {
+  Bytes record(16);
+  record[8] = static_cast<std::byte>(type);
+  wire::store_be16(record.data() + 14, static_cast<std::uint16_t>(bytes.size()));
+  record.insert(record.end(), bytes.begin(), bytes.end());
+  record.resize(record.size() + padding);
+  return record;
+}
+
+}  // namespace
+
+TEST_CASE("native InfiniBand is read, with both of its checksums") {
+  const Bytes local = local_packet();
+  const PacketReading r = read_packet(LinkType::infiniband, record_of(local));
+  CHECK(r.traffic == Traffic::infiniband);
+  CHECK(r.fault == HeaderFault::none);
+  CHECK(r.frame.icrc == analysis::IcrcVerdict::good);
+  CHECK(r.analysable());
+  CHECK(r.frame.source.to_string() == "fe80::9");
+  CHECK(r.frame.destination.to_string() == "fe80::7");
+  CHECK(r.frame.headers.bth.destination_qpn == 0x12);
+  CHECK(r.frame.payload_size == 5);
+
+  Bytes spoilt = local;
+  spoilt.back() ^= std::byte{1};
+  CHECK(read_packet(LinkType::infiniband, record_of(spoilt)).fault == HeaderFault::vcrc);
+  spoilt = local;
+  spoilt[30] ^= std::byte{1};
+  CHECK(read_packet(LinkType::infiniband, record_of(spoilt)).frame.icrc ==
+        analysis::IcrcVerdict::bad);
+  // Where the VCRC was left out.
+  const Bytes without(local.begin(), local.end() - 2);
+  CHECK(read_packet(LinkType::infiniband, record_of(without)).analysable());
+}
+
+TEST_CASE("native InfiniBand with a GRH, and in ERF records of every length") {
+  Sample sample;
+  sample.layer = NetworkLayer::grh;
+  Bytes inside = packet(sample);
+  const std::uint32_t icrc = wire::load_icrc(inside.data() + inside.size() - 4);
+  inside.resize(inside.size() - 4);
+  Bytes bytes = native(inside, true);
+  end_native(bytes, icrc);
+  for (const std::size_t padding : {0u, 6u}) {
+    const Bytes record = in_erf(bytes, 21, padding);
+    const PacketReading r = read_packet(LinkType::erf, record_of(record));
+    CHECK(r.traffic == Traffic::infiniband);
+    CHECK(r.fault == HeaderFault::none);
+    CHECK(r.frame.icrc == analysis::IcrcVerdict::good);
+    CHECK(r.analysable());
+  }
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const Bytes part(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    read_packet(LinkType::infiniband, record_of(part));
+    if (size != 0) read_packet(LinkType::infiniband, record_of(bytes, 1, size));
+  }
+}
+
+TEST_CASE("ERF records of IP, and InfiniBand that is none of the transport") {
+  const Bytes ip = packet({});
+  CHECK(read_packet(LinkType::erf, record_of(in_erf(ip, 22))).analysable());
+  Bytes raw = local_packet();
+  raw[1] = std::byte{0};
+  CHECK(read_packet(LinkType::infiniband, record_of(raw)).traffic == Traffic::other);
 }
