@@ -107,7 +107,8 @@ void Explanation::on_packet(const PacketReading& reading, std::uint16_t vlan) {
 }
 
 void Explanation::count_packet(const PacketReading& reading) {
-  if (counts_.roce() == 1) first_ = reading.frame.time;
+  if (!begun_) first_ = last_ = reading.frame.time;
+  begun_ = true;
   last_ = std::max(last_, reading.frame.time);
   if (reading.headers_cut && reading.fault == HeaderFault::none) ++counts_.headers_cut;
   switch (reading.frame.icrc) {

@@ -129,6 +129,7 @@ class Explanation final : private LossSink {
   ConnectionSetup setup_;
   std::vector<Loss> losses_;
   std::uint64_t loss_count_ = 0;
+  bool begun_ = false;
   bool finished_ = false;
 };
 

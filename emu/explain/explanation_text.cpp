@@ -174,7 +174,7 @@ class Report {
                      {"ECN", kRight},
                      {"CNP", kRight},
                      {"time lost", kRight},
-                     {"", kLeft}});
+                     {"end", kLeft}});
     const std::size_t rows = std::min(shown_.size(), o_.most_connections);
     for (std::size_t i = 0; i < rows; ++i) {
       const Stream& stream = e_.stream(shown_[i]);
@@ -218,10 +218,12 @@ class Report {
             "{} of payload at {}", size_text(account.payload_bytes[side]),
             rate_text(account.payload_bytes[side], stream.last_time - stream.first_time)));
       }
-      add(s.acks, "ACKs");
-      add(s.sequence_naks, "sequence NAKs");
-      add(s.rnr_naks, "RNR NAKs");
-      add(s.other_naks, "other NAKs");
+      for (const auto& [n, what] : {std::pair{s.acks, "ACK"},
+                                    {s.sequence_naks, "sequence NAK"},
+                                    {s.rnr_naks, "RNR NAK"},
+                                    {s.other_naks, "other NAK"}}) {
+        if (n != 0) words.push_back(count_text(n, what));
+      }
       add(s.duplicates, "doubled");
       add(s.out_of_order, "out of order");
       add(s.bad_icrc, "with a wrong ICRC");
@@ -281,7 +283,8 @@ class Report {
       total += sum[i];
       peak = std::max(peak, sum[i]);
     }
-    if (sum.size() < 8 || total == 0) return;
+    constexpr std::uint64_t kFew = 32;  // packets, of which bars tell nothing
+    if (sum.size() < 8 || total == 0 || e_.counts().roce() < kFew) return;
     constexpr std::size_t kBars = 64;
     heading("Throughput");
     text_ += fmt::format("  {}|{}| mean {}, peak {} in {}\n", plain(), bars(sum, kBars, o_.unicode),
@@ -333,20 +336,28 @@ class Report {
     const std::vector<Moment>& moments = e_.worst_moments().moments();
     if (moments.empty()) return;
     heading("Worst moments");
+    std::vector<std::string> said;
     for (std::size_t i = 0; i < moments.size(); ++i) {
       const Moment& m = moments[i];
       std::string title = fmt::format("frame {}", m.frame);
       if (m.connection != analysis::kNone) title += fmt::format(", connection {}", m.connection);
       title += fmt::format(", at {}", duration_text(m.at - e_.begin()));
       if (m.lost.count() > 0) title += fmt::format(": {} lost", duration_text(m.lost));
-      if (m.fatal()) title += m.lost.count() > 0 ? ", and the connection" : ": the end";
+      if (m.fatal())
+        title += m.lost.count() > 0               ? ", and the connection with it"
+                 : m.kind == MomentKind::rejected ? ": no connection"
+                                                  : ": the end of the connection";
       const std::string_view colour =
           m.fatal() || m.severity == analysis::Severity::error ? red() : yellow();
       text_ += fmt::format("  {}. {}{}{}\n", i + 1, colour, title, plain());
       text_ += wrapped(what_happened(m), o_.width, 5);
-      text_ += std::string(faint()) + wrapped(what_the_standard_says(m), o_.width, 5) +
-               std::string(plain());
-      text_ += wrapped("-> " + what_to_look_at(m), o_.width, 5);
+      // Said once: the next one of the same kind needs no more than its figures.
+      const std::string rule = what_the_standard_says(m);
+      const std::string advice = what_to_look_at(m);
+      if (std::find(said.begin(), said.end(), rule + advice) != said.end()) continue;
+      said.push_back(rule + advice);
+      text_ += std::string(faint()) + wrapped(rule, o_.width, 5) + std::string(plain());
+      text_ += wrapped("-> " + advice, o_.width, 5);
     }
   }
 

@@ -77,7 +77,8 @@ void LatencyHistogram::count(std::uint32_t fine_index, std::uint64_t times,
 bool LatencyHistogram::make_room(HistogramAllowance& allowance) {
   if (buckets_.size() < buckets_.capacity()) return true;
   const std::size_t more = buckets_.empty() ? 2 : buckets_.size();
-  if (buckets_.size() < kLeastBuckets || more <= allowance.buckets) {
+  const bool must = buckets_.size() < kLeastBuckets || coarseness_ == kCoarsest;
+  if (must || more <= allowance.buckets) {
     allowance.buckets -= std::min(more, allowance.buckets);
     buckets_.reserve(buckets_.size() + more);
     return true;

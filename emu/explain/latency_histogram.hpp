@@ -21,7 +21,10 @@ struct HistogramAllowance {
 class LatencyHistogram {
  public:
   static constexpr unsigned kPrecisionBits = 6;  // 64 buckets to a power of two
+  // Every histogram may have as many, whatever the allowance. Joined as far as possible there is a
+  // bucket to each power of two, and more than that are made all the same.
   static constexpr std::size_t kLeastBuckets = 8;
+  static constexpr std::uint32_t kCoarsest = kPrecisionBits;
 
   struct Bucket {
     std::uint32_t index = 0;  // of the bucket that begins at lower_bound(index << coarseness)
@@ -39,7 +42,7 @@ class LatencyHistogram {
   // The latency that this share of the samples, 0 to 1, does not exceed: the middle of its bucket,
   // within min() and max(), which are exact. 0 without samples.
   std::uint64_t quantile(double share) const;
-  // The greatest relative error of a quantile.
+  // The greatest relative error of a quantile; below 64 ns an absolute one of 32 ns at most.
   double error() const;
 
   const std::vector<Bucket>& buckets() const { return buckets_; }  // ascending

@@ -142,6 +142,18 @@ void LossRecovery::on_again(const Sight& sight, const Finding& finding, LossSink
       begin(sight, finding, cause);
     }
   }
+  const bool follows = r.run.frame != 0 && r.loss.again_frame != sight.frame.number &&
+                       r.run.last_frame >= r.loss.again_frame &&
+                       sight.psn().after(Psn(r.run.last_psn));
+  if (!follows) {
+    r.run = {};
+    r.run.psn = sight.psn().value();
+    r.run.frame = sight.frame.number;
+    r.run.begin = sight.frame.time;
+  }
+  r.run.last_psn = sight.psn().value();
+  r.run.last_frame = sight.frame.number;
+  r.run.end = sight.frame.time;
   ++r.loss.packets_again;
   r.loss.packets += static_cast<std::uint32_t>(sight.sender().lost - r.lost_before);
   r.loss.last_frame = sight.frame.number;
@@ -165,20 +177,37 @@ void LossRecovery::begin(const Sight& sight, const Finding& finding, LossCause c
       if (notice.frame != 0 && notice.frame == finding.related) loss.asked_at = notice.at;
     }
   }
-  if (r.gap.frame != 0 && covers(r.gap.psn, r.gap.missing, frame.headers.bth.psn)) {
-    loss.shown_frame = r.gap.frame;
-    loss.lost_at = r.gap.at;
-  } else if (sight.record.original != 0) {
-    loss.lost_at = frame.time - std::chrono::nanoseconds(finding.b);
-  } else {
-    loss.lost_at = loss.asked_at;
-  }
+  find_lost(sight, r, finding, loss);
   loss.lost_at = std::min(loss.lost_at, loss.again_at);
   if (cause == LossCause::nak || cause == LossCause::implied) {
     loss.asked_at = std::clamp(loss.asked_at, loss.lost_at, loss.again_at);
   }
   // It is counted when it is seen to be filled; what is lost behind the capture never is.
   loss.packets = sight.sender().lost == r.lost_before ? 1 : 0;
+}
+
+// When what is missing was sent last.
+void LossRecovery::find_lost(const Sight& sight, const Requester& r, const Finding& finding,
+                             Loss& loss) {
+  const Psn psn = sight.psn();
+  if (r.gap.frame != 0 && covers(r.gap.psn, r.gap.missing, psn) && r.gap.frame > r.run.last_frame) {
+    loss.shown_frame = r.gap.frame;
+    loss.lost_at = r.gap.at;
+    return;
+  }
+  const Run& run = r.run;
+  const bool before = run.frame != 0 && !psn.before(Psn(run.psn)) && !psn.after(Psn(run.last_psn));
+  if (before) {
+    // Somewhere between the run's ends: where its PSN stands among theirs.
+    const auto length = std::max(Psn(run.last_psn).since(Psn(run.psn)), 1);
+    loss.lost_at = run.begin + (run.end - run.begin) * psn.since(Psn(run.psn)) / length;
+    loss.before_from = run.frame;
+    loss.before_to = run.last_frame;
+  } else if (sight.record.original != 0) {
+    loss.lost_at = sight.frame.time - std::chrono::nanoseconds(finding.b);
+  } else {
+    loss.lost_at = loss.asked_at;
+  }
 }
 
 // --- the receiver is not ready ---
@@ -224,7 +253,11 @@ void LossRecovery::give_up(const Sight& sight) {
 void LossRecovery::finish(LossSink& sink) {
   for (Requester& r : requesters_) {
     if (r.losing) sink.on_loss(r.loss);
-    if (r.waiting) sink.on_not_ready(r.wait);
+    if (r.waiting) {
+      // Asked to wait more than once, and then nothing: that was the last try.
+      r.wait.gave_up = r.wait.gave_up || (r.rnr_frame != 0 && r.wait.naks > 1);
+      sink.on_not_ready(r.wait);
+    }
     r.losing = r.waiting = false;
   }
 }

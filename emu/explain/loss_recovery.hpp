@@ -4,8 +4,8 @@
 //
 // A loss is a go-back: it begins with the first packet that is sent again and takes in all that
 // follow from the same cause. Going back to the same PSN once more is another round of the same
-// loss. The time lost runs from when the packet was first sent (or, where the capture lacks it,
-// from the packet that showed the gap) to the last time it was sent again.
+// loss. The time lost runs from when the packet was sent last before it was missed (or, where the
+// capture lacks that, from the packet that showed the gap) to the last time it was sent again.
 //
 // A wait after RNR NAKs is no loss: the packet arrived, and its receiver was not ready. It is kept
 // here beside them, as it costs time in the same way.
@@ -50,6 +50,9 @@ struct Loss {
   std::uint8_t side = 0;  // who sends again
   LossCause cause = LossCause::unknown;
   bool gave_up = false;  // the sender may not repeat it once more, or nothing ever answered
+  // It had been sent again before, from frame `before_from` to `before_to`; 0: it had not.
+  std::uint32_t before_from = 0;
+  std::uint32_t before_to = 0;
   wire::Instant lost_at;
   wire::Instant asked_at;  // of the cause; as again_at for a timeout
   wire::Instant again_at;
@@ -104,11 +107,21 @@ class LossRecovery {
     std::uint32_t frame = 0;
     wire::Instant at;
   };
+  // Packets sent again, one behind the other: what was lost of them is lost once more.
+  struct Run {
+    std::uint32_t psn = 0;
+    std::uint32_t last_psn = 0;
+    std::uint32_t frame = 0;  // 0: none
+    std::uint32_t last_frame = 0;
+    wire::Instant begin;
+    wire::Instant end;
+  };
   // Of what one side asks for.
   struct Requester {
     Gap gap;
     Notice nak;
     Notice early_response;
+    Run run;
     std::uint64_t lost_before = 0;
     std::uint64_t timeouts_before = 0;
     bool losing = false;
@@ -122,6 +135,8 @@ class LossRecovery {
 
   void on_again(const Sight& sight, const analysis::Finding& finding, LossSink& sink);
   void begin(const Sight& sight, const analysis::Finding& finding, LossCause cause);
+  static void find_lost(const Sight& sight, const Requester& r, const analysis::Finding& finding,
+                        Loss& loss);
   void on_rnr_nak(const Sight& sight, const analysis::Finding& finding, LossSink& sink);
   void on_rnr_over(const Sight& sight, const analysis::Finding& finding);
   void on_gap(const Sight& sight, const analysis::Finding& finding, LossSink& sink);

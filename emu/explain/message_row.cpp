@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,11 @@ std::string_view outcome_name(const analysis::Message& message, const analysis::
   return "partial";
 }
 
+// By NAK code.
+constexpr std::array<std::string_view, 5> kNaks{"PSN sequence error", "invalid request",
+                                                "remote access error", "remote operational error",
+                                                "invalid RD request"};
+
 std::string syndrome_text(wire::Syndrome syndrome) {
   if (syndrome.is_ack()) {
     const auto receives = wire::credit_count(syndrome.value());
@@ -35,8 +41,8 @@ std::string syndrome_text(wire::Syndrome syndrome) {
   if (syndrome.is_rnr_nak()) {
     return fmt::format("RNR NAK, wait {}", duration_text(wire::rnr_timer(syndrome.value())));
   }
-  if (syndrome.is_nak() && syndrome.value() <= 4) {
-    return fmt::format("NAK: {}", to_string(static_cast<wire::NakCode>(syndrome.value())));
+  if (syndrome.is_nak() && syndrome.value() < kNaks.size()) {
+    return fmt::format("NAK: {}", kNaks[syndrome.value()]);
   }
   if (syndrome.is_selective()) return "selective ACK";
   return fmt::format("reserved 0x{:02x}", syndrome.raw());

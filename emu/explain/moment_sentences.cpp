@@ -25,6 +25,10 @@ std::string where_lost(const Loss& loss) {
                        loss.lost_frame == 0 ? "" : fmt::format(" (frame {})", loss.lost_frame),
                        loss.cause_frame);
   }
+  if (loss.before_from != 0 && loss.rounds == 1) {
+    return fmt::format("PSN {}, sent again between frames {} and {}, was lost once more", loss.psn,
+                       loss.before_from, loss.before_to);
+  }
   if (loss.lost_frame != 0) {
     const bool or_answer = loss.cause == LossCause::timeout;
     return fmt::format("PSN {} in frame {}{} was lost behind the capture", loss.psn,
@@ -179,7 +183,10 @@ std::string what_happened(const Moment& m) {
     case MomentKind::not_ready:
       return not_ready(m.wait) + ".";
     case MomentKind::gave_up:
-      if (m.loss.again_frame == 0) return not_ready(m.wait) + ", and gave up.";
+      if (m.loss.again_frame == 0) {
+        return fmt::format("{}, and did not try again: with rnr_retry {} it gave up here.",
+                           not_ready(m.wait), m.wait.naks - 1);
+      }
       return fmt::format("{}; {}, and no answer came.", where_lost(m.loss), how_mended(m.loss));
     case MomentKind::refused: {
       const bool why = m.reason.kind != FindingKind::count;

@@ -89,6 +89,7 @@ class CapturedTalk {
   }
 
   Said see(const Frame& frame) {
+    if (also) also(frame);
     Said said;
     said.record = analyzer.on_packet(frame);
     const auto findings = analyzer.findings(said.record);
@@ -166,6 +167,7 @@ class CapturedTalk {
   std::uint32_t frame() const { return frame_.number; }
 
   Analyzer analyzer;
+  std::function<void(const Frame&)> also;  // is shown every frame, too
   Frame last;
 
  private:
