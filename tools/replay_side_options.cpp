@@ -111,7 +111,13 @@ void ReplaySideOptions::add_to(CommandLine& line) {
               "which GID to use (default: the first of the capture's version)",
               [this](const std::string& text) { gid_index = parse_24_bits("--gid-idx", text); });
   line.option("qpn", "QPN", "number of our queue pair (default: the NIC's choice)",
-              [this](const std::string& text) { qpn = parse_24_bits("--qpn", text); });
+              [this](const std::string& text) {
+                qpn = parse_24_bits("--qpn", text);
+                // 0 and 1 are for management (IBTA vol. 1, 3.5.1).
+                if (*qpn < 2 || *qpn == 0xffffff) {
+                  fail_usage("--qpn {}: must be from 2 to 0xfffffe", text);
+                }
+              });
   line.option("psn", "PSN", "the first PSN we send (default: drawn from the seed)",
               [this](const std::string& text) { psn = parse_24_bits("--psn", text); });
   line.option("mtu,m", "BYTES", "path MTU (default: the capture's)",

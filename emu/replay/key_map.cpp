@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/key_map.hpp"
 
-#include <algorithm>
-
 namespace softrnic::replay {
 
 KeyMap KeyMap::into_region(const RecordedMemory& memory, std::uint32_t key, std::uint64_t address) {
@@ -14,20 +12,20 @@ KeyMap KeyMap::into_region(const RecordedMemory& memory, std::uint32_t key, std:
 }
 
 void KeyMap::add(std::uint32_t key, std::uint64_t begin, std::uint64_t size, RemotePlace live) {
-  entries_.insert(entries_.begin(), {key, begin, size, live});
+  entries_[key].push_back({begin, size, live});
 }
 
 bool KeyMap::maps(std::uint32_t key) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return entry.key == key; });
+  return entries_.count(key) != 0;
 }
 
 RemotePlace KeyMap::place(std::uint32_t key, std::uint64_t address) const {
-  for (const Entry& entry : entries_) {
-    if (entry.key != key || address < entry.begin) continue;
-    const std::uint64_t offset = address - entry.begin;
-    if (entry.size == 0 || offset < entry.size) {
-      return {entry.live.key, entry.live.address + offset};
+  const auto of_key = entries_.find(key);
+  if (of_key == entries_.end()) return {key, address};
+  for (auto entry = of_key->second.rbegin(); entry != of_key->second.rend(); ++entry) {
+    const std::uint64_t offset = address - entry->begin;
+    if (address >= entry->begin && (entry->size == 0 || offset < entry->size)) {
+      return {entry->live.key, entry->live.address + offset};
     }
   }
   return {key, address};

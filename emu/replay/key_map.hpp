@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "replay/recorded_memory.hpp"
@@ -32,12 +32,11 @@ class KeyMap {
 
  private:
   struct Entry {
-    std::uint32_t key = 0;
     std::uint64_t begin = 0;
     std::uint64_t size = 0;
     RemotePlace live;
   };
-  std::vector<Entry> entries_;
+  std::unordered_map<std::uint32_t, std::vector<Entry>> entries_;  // by captured key
 };
 
 }  // namespace softrnic::replay

@@ -79,6 +79,7 @@ void RecordedMemory::find_ranges(const RecordedSide& asker) {
                    operation.refusal.is_nak()});
   }
   for (const std::uint32_t key : order) {
+    by_key_[key] = {ranges_.size(), by_key[key].size()};
     for (RecordedRange range : by_key[key]) {
       size_ += (range.begin - size_) % kWord;
       range.offset = size_;
@@ -91,8 +92,11 @@ void RecordedMemory::find_ranges(const RecordedSide& asker) {
 
 std::optional<std::uint64_t> RecordedMemory::locate(std::uint32_t key, std::uint64_t address,
                                                     std::uint64_t length) const {
-  for (const RecordedRange& range : ranges_) {
-    if (range.key != key || address < range.begin || address > range.end) continue;
+  const auto of_key = by_key_.find(key);
+  if (of_key == by_key_.end()) return {};
+  for (const RecordedRange& range :
+       std::span(ranges_).subspan(of_key->second.at, of_key->second.size)) {
+    if (address < range.begin || address > range.end) continue;
     if (length > range.end - address) continue;
     return range.offset + (address - range.begin);
   }

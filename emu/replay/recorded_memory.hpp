@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "replay/recorded_connection.hpp"
@@ -68,18 +69,20 @@ class RecordedMemory {
   AnswerCheck check(const RecordedOperation& operation, std::span<const std::byte> answer) const;
 
  private:
+  struct Run {
+    std::uint64_t at = 0;
+    std::uint64_t size = 0;
+  };
+
   explicit RecordedMemory(RecordedConnection& connection) : connection_(&connection) {}
   void find_ranges(const RecordedSide& asker);
   void learn_initial(const RecordedSide& asker);
   void write(std::uint64_t at, std::span<const std::byte> bytes);
 
   RecordedConnection* connection_;
-  std::vector<RecordedRange> ranges_;
+  std::vector<RecordedRange> ranges_;              // those of a key side by side
+  std::unordered_map<std::uint32_t, Run> by_key_;  // where its ranges are
   std::uint64_t size_ = 0;
-  struct Run {
-    std::uint64_t at = 0;
-    std::uint64_t size = 0;
-  };
   SparseBytes initial_;
   std::vector<Run> told_;  // what the capture tells of it
   SparseBytes now_;

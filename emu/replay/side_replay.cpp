@@ -105,7 +105,7 @@ SideReplay::~SideReplay() {
   if (queue_pair_ != nullptr) nic_.destroy_queue_pair(qpn_);
   if (completions_ != nullptr) nic_.destroy_completion_queue(*completions_);
   for (const std::uint32_t key : registered_) nic_.memory().remove(key);
-  for (const ExposedRegion& region : exposed_) nic_.memory().remove(region.local_key);
+  for (const auto& [key, region] : exposed_) nic_.memory().remove(region.local_key);
   if (domain_ != transport::ProtectionDomain{}) nic_.free_domain(domain_);
 }
 
@@ -183,7 +183,7 @@ bool SideReplay::expose(const RecordedMemory& memory, ExposedRegion region, std:
                             nic::to_string(keys.error())));
   }
   region.local_key = keys->local;
-  exposed_.push_back(std::move(region));
+  exposed_.emplace(region.key, std::move(region));
   return true;
 }
 
@@ -198,15 +198,13 @@ void SideReplay::find_host_changes(RecordedMemory& memory) {
 }
 
 std::byte* SideReplay::exposed_at(const RecordedOperation& operation) {
-  for (const ExposedRegion& region : exposed_) {
-    if (region.key != operation.remote_key || operation.remote_address < region.begin ||
-        operation.remote_address > region.end ||
-        operation.length > region.end - operation.remote_address) {
-      continue;
-    }
-    return region.first + (operation.remote_address - region.begin);
-  }
-  return nullptr;
+  const auto found = exposed_.find(operation.remote_key);
+  if (found == exposed_.end()) return nullptr;
+  const ExposedRegion& region = found->second;
+  const bool inside = operation.remote_address >= region.begin &&
+                      operation.remote_address <= region.end &&
+                      operation.length <= region.end - operation.remote_address;
+  return inside ? region.first + (operation.remote_address - region.begin) : nullptr;
 }
 
 // Before the operation comes that found them, when all before it have come.

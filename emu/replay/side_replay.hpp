@@ -10,6 +10,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "nic/nic.hpp"
@@ -166,7 +167,7 @@ class SideReplay {
   std::uint32_t landing_key_ = 0;
   std::uint64_t landing_next_ = 0;
   std::deque<Landing> landings_;  // of operations in flight that fetch, oldest first
-  std::vector<ExposedRegion> exposed_;
+  std::unordered_map<std::uint32_t, ExposedRegion> exposed_;  // by key
   std::optional<RecordedMemory> asked_memory_;  // what the other side's operations name
   // Operations of the other side before which the captured host changed its own memory.
   std::vector<std::uint32_t> host_changes_;

@@ -2,6 +2,8 @@
 // The sample captures, as recorded connections.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -11,7 +13,7 @@
 namespace softrnic::replay::test {
 
 inline std::string sample(const std::string& name) {
-  return std::string(kSampleCaptures) + "/" + name + ".pcapng";
+  return fmt::format("{}/{}.pcapng", kSampleCaptures, name);
 }
 
 inline RecordedConnection recorded(const std::string& name, const ConnectionChoice& choice = {}) {
