@@ -2,7 +2,7 @@
 # The page of `softrnic explain --html`: its template, style and script, written by hand in page/,
 # carried inside the library as bytes. Scripts are joined in this order, inside one function.
 set(page ${CMAKE_CURRENT_LIST_DIR}/page)
-set(page_scripts format elements axis theme time_view stage marks sequence_points sequence_graph
+set(page_scripts format elements axis theme time_view stage marks explanation sequence_points sequence_graph
     throughput latency_histogram ladder losses connection_table account main)
 list(TRANSFORM page_scripts REPLACE "(.+)" "${page}/\\1.js")
 set(page_styles ${page}/page.css ${page}/plots.css)

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,14 +22,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kPlots[] = {"sequence", "throughput", "ladder"};
+constexpr std::string_view kPlots[] = {"sequence", "throughput", "ladder"};
 
 bool says_nothing(const Json& value) {
   return value.is_null() || (value.is_structured() && value.empty()) ||
          (value.is_number() && value == 0);
 }
 
-// Objects lose what says nothing; lists keep their places.
+bool is_plot(const std::string& name) {
+  return std::find(std::begin(kPlots), std::end(kPlots), name) != std::end(kPlots);
+}
+
+// Objects lose the counts that say nothing; lists keep their places, and plots all they have.
 Json terse(const Json& value) {
   if (value.is_array()) {
     Json out = Json::array();
@@ -35,9 +43,10 @@ Json terse(const Json& value) {
   if (!value.is_object()) return value;
   Json out = Json::object();
   for (const auto& [name, member] : value.items()) {
-    Json kept = terse(member);
-    // An id of 0 is a name and no count.
-    if (name == "id" || !says_nothing(kept)) out[name] = std::move(kept);
+    Json kept = is_plot(name) ? member : terse(member);
+    // These are names and no counts, also when they are 0.
+    const bool is_name = name == "id" || name == "from" || name == "connection";
+    if (is_name || !says_nothing(kept)) out[name] = std::move(kept);
   }
   return out;
 }
@@ -47,7 +56,7 @@ std::size_t size_of(const Json& json) {
 }
 
 void drop_plots(Json& connection) {
-  for (const char* plot : kPlots) connection.erase(plot);
+  for (const std::string_view plot : kPlots) connection.erase(std::string(plot));
   if (!member_of(connection, "operations").is_array()) return;
   for (Json& operation : connection["operations"]) {
     if (operation.is_object()) operation.erase("histogram");
@@ -65,13 +74,31 @@ std::vector<std::size_t> by_importance(const Json& connections) {
       bytes += number_in(direction, "payload_bytes");
     }
     weights.emplace_back(!member_of(connection, "sequence").empty(),
-                         !member_of(connection, "findings").empty(), bytes);
+                         number_in(connection, "faults") != 0, bytes);
   }
   std::vector<std::size_t> order(weights.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
   return order;
+}
+
+// Those of connections with plots, the first of them as far as they fit.
+Json losses_of(const Json& losses, const Json& connections, std::size_t room) {
+  std::set<std::uint64_t> plotted;
+  for (const Json& connection : connections) {
+    if (connection.contains("sequence")) plotted.insert(number_in(connection, "id"));
+  }
+  Json kept = Json::array();
+  for (const Json& loss : losses) {
+    if (!plotted.contains(number_in(loss, "connection"))) continue;
+    Json one = terse(loss);
+    const std::size_t size = size_of(one);
+    if (size > room) break;
+    room -= size;
+    kept.push_back(std::move(one));
+  }
+  return kept;
 }
 
 }  // namespace
@@ -103,11 +130,13 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
   Json out = explanation.is_object() ? Json::object() : Json();
   if (!out.is_object()) return out;
   for (const auto& [name, member] : explanation.items()) {
-    if (name != "connections") out[name] = member;
+    if (name != "connections" && name != "losses") out[name] = member;
   }
-  if (!out.contains("connections_total")) out["connections_total"] = connections.size();
+  if (!out.contains("connection_count")) out["connection_count"] = connections.size();
   out["connections"] = Json::array();
   for (auto& [place, connection] : kept) out["connections"].push_back(std::move(connection));
+  const Json& losses = member_of(explanation, "losses");
+  if (losses.is_array()) out["losses"] = losses_of(losses, out["connections"], room.losses);
   return out;
 }
 

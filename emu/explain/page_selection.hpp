@@ -13,11 +13,12 @@ namespace softrnic::explain {
 
 struct PageRoom {
   std::size_t plots = 1'000'000;  // bytes of JSON
-  std::size_t all = 1'750'000;    // bytes of JSON and of the table's rows
+  std::size_t all = 1'600'000;    // bytes of JSON and of the table's rows
+  std::size_t losses = 150'000;   // bytes of JSON, besides
 };
 
 // The explanation with the connections that fit, in the order given, and without members that say
-// nothing: zero, null, empty. `connections_total` says how many there are.
+// nothing: zero, null, empty. `connection_count` says how many there are.
 nlohmann::ordered_json page_selection(const nlohmann::ordered_json& explanation,
                                       const PageRoom& room = {});
 

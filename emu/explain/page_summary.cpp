@@ -54,7 +54,7 @@ std::string icrc_tile(const Json& icrc) {
 std::string tiles(const Json& explanation) {
   const Json& connections = member_of(explanation, "connections");
   const std::uint64_t shown = connections.size();
-  const std::uint64_t all = number_in(explanation, "connections_total", shown);
+  const std::uint64_t all = number_in(explanation, "connection_count", shown);
   std::uint64_t lost = 0;
   std::uint64_t again = 0;
   std::uint64_t payload = 0;
@@ -81,7 +81,7 @@ std::string tiles(const Json& explanation) {
 
 // " (connection 3: A to B)", for a fault or moment that belongs to one.
 std::string where(const Json& explanation, const Json& event) {
-  std::string text = "after " + page_duration(time_in(event, "t_ns"));
+  std::string text = "after " + page_duration(time_in(event, "at_ns"));
   const Json& id = member_of(event, "connection");
   if (!id.is_number()) return text;
   for (const Json& connection : member_of(explanation, "connections")) {
@@ -93,8 +93,11 @@ std::string where(const Json& explanation, const Json& event) {
 }
 
 std::string sentence_of(const Json& event) {
-  const std::string sentence = text_in(event, "sentence");
-  return capitalized(sentence.empty() ? text_in(event, "kind") : sentence);
+  for (const char* member : {"what", "sentence", "kind"}) {
+    const std::string text = text_in(event, member);
+    if (!text.empty()) return capitalized(text);
+  }
+  return {};
 }
 
 std::string first_fault(const Json& explanation) {
@@ -117,7 +120,7 @@ std::string moment(const Json& explanation, const Json& event, std::size_t rank)
     const std::string text = text_in(event, member);
     if (!text.empty()) more += "<span class=\"where\">" + escaped(capitalized(text)) + "</span>";
   }
-  const std::int64_t cost = time_in(event, "cost_ns");
+  const std::int64_t cost = time_in(event, "time_lost_ns");
   return fmt::format(
       "<li id=\"worst-{0}\"><span class=\"rank\">{0}</span><div><a href=\"#moment-{0}\">{1}</a>"
       "{2}<span class=\"where\">Frame {3}, {4}{5}</span></div></li>\n",

@@ -25,7 +25,7 @@ struct Totals {
   std::uint64_t lost = 0;
   std::uint64_t congestion = 0;
   std::uint64_t naks = 0;
-  std::uint64_t findings = 0;
+  std::uint64_t faults = 0;
 };
 
 std::uint64_t sum_of_members(const Json& object) {
@@ -46,7 +46,7 @@ Totals totals_of(const Json& connection) {
   }
   totals.lost = number_in(member_of(connection, "losses"), "packets");
   totals.naks = sum_of_members(member_of(connection, "naks"));
-  totals.findings = sum_of_members(member_of(connection, "findings"));
+  totals.faults = number_in(connection, "faults");
   return totals;
 }
 
@@ -87,7 +87,7 @@ constexpr std::array kColumns{
     Column{"messages", true}, Column{"payload", true},  Column{"lasts", true},
     Column{"goodput", true},  Column{"lost", true},     Column{"resent", true},
     Column{"NAK", true},      Column{"RNR", true},      Column{"ECN/CNP", true},
-    Column{"findings", true}};
+    Column{"faults", true}};
 
 std::string heading() {
   std::string out = "<thead><tr>";
@@ -108,10 +108,10 @@ std::string table_row(const Json& connection) {
   const double rate =
       span > 0 ? static_cast<double>(totals.goodput) * 8e9 / static_cast<double>(span) : 0;
   std::string out = fmt::format(
-      "<tr id=\"connection-{0}\" data-connection=\"{0}\" data-findings=\"{1}\">"
+      "<tr id=\"connection-{0}\" data-connection=\"{0}\" data-faults=\"{1}\">"
       "<th scope=\"row\" class=\"n\"><a href=\"#connection-{0}\">{0}</a></th>"
       "<td class=\"mono\">{2}</td><td class=\"mono\">{3}</td><td>{4} {5}</td>",
-      id, totals.findings, escaped(end_text(connection, 0)), escaped(end_text(connection, 1)),
+      id, totals.faults, escaped(end_text(connection, 0)), escaped(end_text(connection, 1)),
       escaped(upper(text_in(connection, "service"))), escaped(text_in(connection, "version")));
   out += state_cell(connection);
   out += count_cell(totals.packets) + count_cell(totals.messages);
@@ -121,7 +121,7 @@ std::string table_row(const Json& connection) {
   out += count_cell(totals.lost, true) + count_cell(totals.again, true);
   out += count_cell(totals.naks, true);
   out += count_cell(number_in(member_of(connection, "rnr"), "naks"), true);
-  out += count_cell(totals.congestion) + count_cell(totals.findings);
+  out += count_cell(totals.congestion) + count_cell(totals.faults);
   return out + "</tr>\n";
 }
 
@@ -139,7 +139,7 @@ std::string page_table(const Json& explanation) {
   const Json& connections = member_of(explanation, "connections");
   std::string out = "<h2 id=\"connections-title\">Connections</h2>\n";
   if (connections.empty()) return out + "<p class=\"note\">There is no RoCE in this file.</p>\n";
-  const std::uint64_t all = number_in(explanation, "connections_total", connections.size());
+  const std::uint64_t all = number_in(explanation, "connection_count", connections.size());
   if (connections.size() < all) {
     out += fmt::format(
         "<p class=\"note\">{} of {} connections: those with faults, then those that carried most. "

@@ -92,7 +92,7 @@ def contents(tab, explanation):
                    11: sum_of(connection, "retransmitted_packets"),
                    12: sum(connection["naks"].values()), 13: connection["rnr"]["naks"],
                    14: sum_of(connection, "ecn_marked") + sum_of(connection, "cnps"),
-                   15: sum(connection["findings"].values())}
+                   15: connection["faults"]}
         for column, number in numbers.items():
             if row[column] != str(number):
                 yield f"connection {connection['id']}, column {column}: {row[column]} for {number}"
@@ -146,11 +146,12 @@ def hostile(bench):
     connection["ends"][0]["address"] = explanations.HOSTILE
     connection["service"] = connection["ended"] = connection["version"] = explanations.HOSTILE
     connection["naks"] = {explanations.HOSTILE: 1}
-    connection["sequence"]["points"][0][8] = explanations.HOSTILE
-    connection["ladder"][0]["title"] = explanations.HOSTILE
+    connection["sequence"]["points"][0][4] = explanations.HOSTILE
+    connection["ladder"][0]["opcode"] = explanations.HOSTILE
+    connection["ladder"][1]["sentence"] = explanations.HOSTILE
     connection["operations"][0]["operation"] = explanations.HOSTILE
     explanation["first_fault"]["sentence"] = explanations.HOSTILE
-    explanation["worst_moments"][0]["sentence"] = explanations.HOSTILE
+    explanation["worst_moments"][0]["what"] = explanations.HOSTILE
     with bench.tab(bench.made_up(explanation, "hostile"), "#moment-1") as tab:
         yield from tab.complaints()
         if tab.value("window.bitten"):
@@ -199,7 +200,7 @@ def without_script(bench):
         # The page's scripts are off; DevTools still reads the document.
         text = tab.value("document.body.innerText")
         for wanted in ("Worst moments", "Connections", "10.0.0.3 QP 0x000013", "need JavaScript",
-                       explanation["first_fault"]["sentence"]):
+                       "The receiver misses a packet"):
             if wanted not in text:
                 yield f"'{wanted}' is not to be read"
         for hidden in ("Time-sequence graph", "Message ladder"):

@@ -8,10 +8,12 @@ import random
 
 KINDS = ["request", "response", "ack", "credit", "retransmission", "lost", "nak", "rnr", "refused",
          "duplicate", "ecn", "cnp", "gap", "late", "bad_icrc"]
+PLAIN = KINDS[:4]
+COLUMNS = ["t_ns", "requester", "psn", "psns", "mark", "frame"]
 OPCODES = ["RDMA WRITE First", "RDMA WRITE Middle", "RDMA WRITE Last", "Acknowledge",
            "RDMA READ Request", "RDMA READ Response Middle", "SEND Only"]
-KIND = {name: number for number, name in enumerate(KINDS)}
 WRITE_MIDDLE, ACKNOWLEDGE, READ_REQUEST, READ_RESPONSE = 1, 3, 4, 5
+LADDER = 40  # packets
 
 HOSTILE = "</script><script>window.bitten=1</script><img src=x onerror=window.bitten=1>\"'&{{data}}"
 
@@ -33,7 +35,7 @@ def histogram(samples):
         while lower * 1.25 <= sample:
             lower = lower * 1.25
         buckets[lower] = buckets.get(lower, 0) + 1
-    return [[int(lower), int(lower * 1.25), count] for lower, count in sorted(buckets.items())]
+    return [[int(lower), count] for lower, count in sorted(buckets.items())]
 
 
 class Story:
@@ -41,43 +43,57 @@ class Story:
 
     def __init__(self, rng, begins, packets):
         self.rng, self.now, self.frame = rng, begins, 1
-        self.points, self.entries = [], []
+        self.points, self.entries, self.losses, self.carried = [], [], [], []
         self.counts = {name: 0 for name in KINDS}
         self.latencies = []
         self.write(packets)
 
-    def put(self, kind, sender, space, psn, opcode, text=None, span=1):
-        self.points.append([self.now, KIND[kind], sender, space, psn, span, self.frame, opcode,
-                            text])
+    def put(self, kind, sender, requester, psn, opcode, text=None, span=1):
+        mark = "request" if kind == "lost" else kind
+        self.points.append([self.now, requester, psn, span, mark, self.frame])
         self.counts[kind] += 1
-        if len(self.entries) < 40:
-            outcome = {"lost": "lost", "retransmission": "retransmitted", "refused": "refused",
-                       "duplicate": "duplicate"}.get(kind, "arrived")
-            self.entries.append({"t": self.now, "from": sender, "frame": self.frame,
-                                 "opcode": OPCODES[opcode], "psn": 0x1000 + psn, "psn_count": span,
-                                 "outcome": outcome, "text": text or "",
-                                 "bytes": 1024 if opcode in (0, 1, 2) else 0})
+        if kind in ("request", "retransmission", "response", "lost"):
+            self.carried.append((self.now, sender))
+        if len(self.entries) < LADDER:
+            entry = {"frame": self.frame, "t_ns": self.now, "from": sender,
+                     "opcode": OPCODES[opcode], "psn": 0x1000 + psn, "relative_psn": psn,
+                     "bytes": 1024 if opcode in (0, 1, 2) else 0}
+            if opcode == ACKNOWLEDGE:
+                entry["answer"] = "NAK: PSN sequence error" if kind == "nak" else "ACK"
+            if kind == "retransmission":
+                entry["repetition"] = 1
+            if text:
+                entry["sentence"] = text
+            self.entries.append(entry)
         self.frame += 1
 
     def write(self, packets):
         psn, read = 0, 0
         while len(self.points) < packets:
-            began = self.now
+            began, lost_at = self.now, None
             size = self.rng.randint(4, 12)
             lost = self.rng.randrange(size - 1) if self.rng.random() < .2 else None
             for index in range(size):
                 marked = self.rng.random() < .02
                 kind = "lost" if index == lost else "ecn" if marked else "request"
-                self.put(kind, 0, 0, psn + index, min(index, 1),
-                         "This packet did not arrive" if kind == "lost" else None)
+                lost_at = (self.frame, self.now) if kind == "lost" else lost_at
+                self.put(kind, 0, 0, psn + index, min(index, 1))
                 self.now += self.rng.randint(800, 1600)
                 if marked:
                     self.put("cnp", 1, 0, psn + index, ACKNOWLEDGE, "Slow down")
             if lost is not None:
                 self.now += 4000
+                nak_frame, nak_at = self.frame, self.now
                 self.put("nak", 1, 0, psn + lost, ACKNOWLEDGE,
                          f"The receiver misses PSN {0x1000 + psn + lost}")
                 self.now += 6000
+                self.losses.append({
+                    "from": 0, "cause": "nak", "psn": 0x1000 + psn + lost, "packets": 1,
+                    "packets_again": size - lost, "rounds": 1, "gave_up": False,
+                    "lost_frame": lost_at[0], "shown_frame": None, "cause_frame": nak_frame,
+                    "again_frame": self.frame, "last_frame": self.frame + size - lost - 1,
+                    "lost_at_ns": lost_at[1], "noticed_after_ns": nak_at - lost_at[1],
+                    "reacted_after_ns": 6000, "time_lost_ns": self.now - lost_at[1]})
                 for index in range(lost, size):
                     self.put("retransmission", 0, 0, psn + index, WRITE_MIDDLE, "Sent again")
                     self.now += self.rng.randint(800, 1600)
@@ -121,8 +137,8 @@ def connection(rng, number, packets, heavy=True):
         "losses": {"packets": lost, "by_cause": {"nak": lost, "timeout": 0, "implied": 0,
                                                  "unknown": 0}},
         "rnr": {"naks": story.counts["rnr"], "waited_ns": 640_000 * story.counts["rnr"]},
-        "naks": {"psn_sequence_error": story.counts["nak"]} if story.counts["nak"] else {},
-        "credits": {}, "first_fault": None,
+        "naks": {"0x60": story.counts["nak"]} if story.counts["nak"] else {},
+        "credits": {"told": 0}, "first_fault": None, "faults": story.counts["nak"],
         "findings": {"nak_psn_sequence": story.counts["nak"]} if story.counts["nak"] else {},
         "operations": [{"operation": "WRITE", "from": 0, "messages": len(story.latencies),
                         "bytes": 1024 * story.counts["request"],
@@ -133,36 +149,36 @@ def connection(rng, number, packets, heavy=True):
         bins = 200
         width = max((story.now - begins) // bins, 1)
         carried = [[0] * (bins + 1), [0] * (bins + 1)]
-        for t, kind, sender, *_ in story.points:
-            if KINDS[kind] in ("request", "retransmission", "response"):
-                carried[sender][(t - begins) // width] += 1024
+        for t, sender in story.carried:
+            carried[sender][(t - begins) // width] += 1024
         one["throughput"] = {"begins_ns": begins, "bin_ns": width, "bytes": carried}
-        one["sequence"] = {"kinds": KINDS, "opcodes": OPCODES, "psn_base": [0x1000, 0xfffffe],
-                           "thinned": packets > 700, "packets": packets, "points": story.points}
+        one["sequence"] = {"columns": COLUMNS, "points": story.points, "psn_base": [0x1000, 0xfffffe],
+                           "left_out": 3 * packets if packets > 600 else 0}
         one["operations"][0]["histogram"] = histogram(story.latencies)
-        one["ladder"] = [{"title": "beginning", "around_frame": None, "entries": story.entries}]
-    return one
+        one["ladder"] = story.entries
+    return one, [{"connection": number, **loss} for loss in story.losses]
 
 
 def explanation(seed, connections, packets, heavy=32, name="many.pcapng", total=None):
     rng = random.Random(seed)
-    every = [connection(rng, number, packets if number < heavy else 30, number < heavy)
-             for number in range(connections)]
+    told = [connection(rng, number, packets if number < heavy else 30, number < heavy)
+            for number in range(connections)]
+    every = [one for one, _ in told]
+    losses = [loss for _, some in told for loss in some]
     moments = []
-    for one in every[:heavy]:
-        points = one["sequence"]["points"]
-        for index, point in enumerate(points):
-            if KINDS[point[1]] == "nak":
-                moments.append({"t_ns": points[index - 1][0], "until_ns": points[index + 3][0],
-                                "frame": point[6], "connection": one["id"], "kind": "loss",
-                                "sentence": point[8], "cost_ns": 25_000})
-                break
-    moments = [{"rank": rank + 1, **moment} for rank, moment in enumerate(moments[:5])]
+    for loss in losses:
+        if len(moments) < 5 and all(loss["connection"] != one["connection"] for one in moments):
+            moments.append({"kind": "loss", "severity": "warning", "connection": loss["connection"],
+                            "frame": loss["cause_frame"], "at_ns": loss["lost_at_ns"],
+                            "time_lost_ns": loss["time_lost_ns"],
+                            "what": f"The receiver missed PSN {loss['psn']} and said so",
+                            "standard": "The sender goes back to the PSN of the NAK.",
+                            "look_at": "Counters of the switches on the way."})
     fault = None
     if moments:
-        fault = {"frame": moments[0]["frame"], "t_ns": moments[0]["t_ns"], "severity": "warning",
-                 "connection": moments[0]["connection"], "kind": "nak_psn_sequence",
-                 "sentence": moments[0]["sentence"]}
+        fault = {"frame": moments[0]["frame"], "severity": "warning",
+                 "at_ns": moments[0]["at_ns"], "connection": moments[0]["connection"],
+                 "kind": "nak_psn_sequence", "sentence": "the receiver misses a packet"}
         every[moments[0]["connection"]]["first_fault"] = fault
     frames = sum(direction["packets"] for one in every for direction in one["directions"])
     return {"file": name, "complete": True, "frames": frames,
@@ -170,7 +186,7 @@ def explanation(seed, connections, packets, heavy=32, name="many.pcapng", total=
             "duration_ns": max((one["ends_ns"] for one in every), default=0),
             "traffic": {"roce_v1": 0, "roce_v2": frames, "arp": 0},
             "icrc": {"right": frames, "wrong": 0, "unverified": 0},
-            "connections_total": total or connections, "faults": len(moments),
+            "connection_count": total or connections, "faults": len(losses), "losses": losses,
             "findings": {}, "first_fault": fault, "worst_moments": moments, "connections": every}
 
 

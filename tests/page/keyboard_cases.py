@@ -3,6 +3,7 @@
 
 import os
 
+import explanations
 from cases import case, small
 
 
@@ -26,7 +27,7 @@ def tab_order(bench):
                 yield f"{focus['what']} '{focus['text']}' has the focus out of sight"
         order = list(dict.fromkeys(seen))
         wanted = ["a.skip", "header.page-head", "summary", "connections", "account", "sequence",
-                  "throughput", "ladder", "latency"]
+                  "throughput", "ladder", "latency", "losses"]
         if order != wanted:
             yield f"the order is {order}"
 
@@ -47,15 +48,15 @@ def moment(bench):
             tab.value(f"document.querySelector('.moments li:nth-child({number}) a').focus()")
             tab.press("Enter")
             view = tab.value("reading.view()")
-            if not view["from"] < wanted["t_ns"] < view["to"]:
+            if not view["from"] < wanted["at_ns"] < view["to"]:
                 yield f"moment {number} at {wanted['t_ns']} is not within {view}"
             if view["frame"] != str(wanted["frame"]):
                 yield f"the cursor is on frame {view['frame']}, not {wanted['frame']}"
             if f"Connection {wanted['connection']}:" not in tab.value("reading.text('account-title')"):
                 yield f"moment {number} shows another connection"
-            if wanted["sentence"] not in tab.value("reading.text('sequence-readout')"):
+            if wanted["what"] not in tab.value("reading.text('sequence-readout')"):
                 yield "the readout does not say what happened"
-            if wanted["sentence"] not in tab.value("reading.text('spoken')"):
+            if wanted["what"] not in tab.value("reading.text('spoken')"):
                 yield "a screen reader is not told"
             focus = tab.value("reading.focus()")
             if focus["where"] != "sequence" or not focus["seen"]:
@@ -77,24 +78,25 @@ def sequence(bench):
         def frame():
             return tab.value("reading.view()")["frame"]
         tab.press("Home")
-        if frame() != str(points[0][6]):
+        if frame() != str(points[0][5]):
             yield f"Home leads to frame {frame()}"
         tab.press("ArrowRight", "ArrowRight")
-        if frame() != str(points[2][6]):
-            yield f"two steps lead to frame {frame()}, not {points[2][6]}"
-        if f"Frame {points[2][6]}" not in tab.value("reading.text('sequence-readout')"):
+        if frame() != str(points[2][5]):
+            yield f"two steps lead to frame {frame()}, not {points[2][5]}"
+        if f"Frame {points[2][5]}" not in tab.value("reading.text('sequence-readout')"):
             yield "the readout does not follow"
         tab.press("ArrowLeft")
-        if frame() != str(points[1][6]):
+        if frame() != str(points[1][5]):
             yield "one step back leads elsewhere"
         tab.press("End")
-        if frame() != str(points[-1][6]):
+        if frame() != str(points[-1][5]):
             yield f"End leads to frame {frame()}"
         tab.press("Home", "ArrowDown")
-        plain = {0, 1, 2, 3}
-        first_mark = next(point for point in points if point[1] not in plain)
-        if frame() != str(first_mark[6]):
-            yield f"the first mark is frame {first_mark[6]}, not {frame()}"
+        lost = {loss["lost_frame"] for loss in explanation["losses"] if loss["connection"] == 0}
+        first_mark = next(point[5] for point in points
+                          if point[4] not in explanations.PLAIN or point[5] in lost)
+        if frame() != str(first_mark):
+            yield f"the first mark is frame {first_mark}, not {frame()}"
         tab.press("+", "+")
         near = tab.value("reading.view()")
         if not near["to"] - near["from"] < (whole["to"] - whole["from"]) / 3:
@@ -120,7 +122,8 @@ def sequence(bench):
 
 @case("keyboard/throughput, ladder, latency")
 def other_plots(bench):
-    with bench.tab(bench.made_up(small())) as tab:
+    explanation = small()
+    with bench.tab(bench.made_up(explanation)) as tab:
         for plot, keys, wanted in (("throughput", ("ArrowRight", "ArrowRight"), "bit/s"),
                                    ("ladder", ("ArrowDown", "ArrowDown"), "Frame 2"),
                                    ("latency", ("ArrowRight", "ArrowRight"), "took no longer")):
@@ -134,6 +137,20 @@ def other_plots(bench):
             tab.press("Escape")
             if tab.value(f"reading.text('{plot}-readout')"):
                 yield f"{plot}: Escape does not let go"
+        arrows = tab.value("""[...document.querySelectorAll('#ladder-plot .arrow')].map((arrow) => {
+          const [, start, end] = /^M([\\d.]+) [\\d.]+L([\\d.]+) /.exec(arrow.getAttribute('d'));
+          return Number(start) < Number(end) ? 0 : 1;
+        })""")
+        senders = [entry["from"] for entry in
+                   explanation["connections"][0]["ladder"]]
+        if arrows != senders:
+            yield f"the ladder's arrows point {arrows} for senders {senders}"
+        operation = explanation["connections"][0]["operations"][0]
+        cells = tab.value("[...document.querySelectorAll('#latency-table td')]"
+                          ".map((cell) => cell.textContent)")
+        if not cells[0].startswith(f"{operation['operation']} from 10.0.0.1 ") \
+                or cells[6] != str(operation["latency_ns"]["samples"]):
+            yield f"the table of latencies says {cells}"
         tab.value("document.querySelector('#ladder-plot .stage').focus()")
         tab.press("ArrowDown", "ArrowDown", "ArrowDown", "Enter")
         if tab.value("reading.view()")["frame"] != "3":
@@ -244,7 +261,7 @@ def theme(bench):
 @case("motion: the flight to a moment, and none where it is not wanted")
 def motion(bench):
     explanation = small()
-    wanted = explanation["worst_moments"][0]["t_ns"]
+    wanted = explanation["worst_moments"][0]["at_ns"]
     path = bench.made_up(explanation)
     for preference in ("reduce", "no-preference"):
         with bench.tab(path, motion=preference) as tab:

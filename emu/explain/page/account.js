@@ -26,17 +26,20 @@ function terms_of(connection) {
 }
 
 class Account {
-  constructor(connection, view_of_all) {
+  constructor(explanation, connection) {
     this.connection = connection;
+    this.losses = losses_of(explanation, connection);
+    this.moments = (explanation.worst_moments || []).map(moment_of);
+    this.ladders = ladders_of(connection, this.losses, this.moments);
     this.view = new TimeView(connection.begins_ns || 0, Math.max(connection.ends_ns || 0,
                              connection.begins_ns || 0));
-    this.watch_all = view_of_all;
     this.draw_head();
     this.draw_sequence();
     this.draw_throughput();
     this.draw_ladder();
     this.draw_latency();
     by_id("losses-body").replaceChildren(...loss_parts(connection));
+    this.draw_losses();
   }
 
   draw_head() {
@@ -50,10 +53,8 @@ class Account {
     if (fault) {
       place.className = `callout ${fault.severity === "error" ? "error" : "warning"}`;
       place.replaceChildren(html("strong", null, "First fault:"),
-        html("a", { href: `#connection-${connection.id}`, onclick: (event) => {
-          event.preventDefault();
-          this.go_to_moment(fault.t_ns, fault.t_ns, fault.frame);
-        } }, `frame ${fault.frame}`), ` ${sentence_case(fault.sentence || words(fault.kind))}`);
+        this.frame_link(fault.frame, fault.at_ns || 0),
+        ` ${sentence_case(fault.sentence || words(fault.kind))}`);
     }
     const sides = (connection.directions || []).map((direction, side) => [
       `From ${end_name(connection, side)}`, bytes(direction.payload_bytes || 0),
@@ -73,7 +74,7 @@ class Account {
 
   draw_sequence() {
     const { connection, view } = this;
-    this.points = new SequencePoints(connection);
+    this.points = new SequencePoints(connection, this.losses, this.moments);
     const present = this.points.all.length > 0;
     by_id("sequence").hidden = !present;
     this.graph = null;
@@ -81,9 +82,10 @@ class Account {
     this.graph = new SequenceGraph(by_id("sequence-plot"), this.points, view,
                                    by_id("sequence-readout"));
     const { graph } = this;
-    by_id("sequence-readout").textContent = this.points.thinned
+    by_id("sequence-readout").textContent = this.points.left_out
       ? `${group(this.points.all.length)} points stand for `
-        + `${plural(this.points.packets, "packet")}; marks are kept before plain packets.`
+        + `${plural(this.points.all.length + this.points.left_out, "packet")}; `
+        + "marks are kept before plain packets."
       : "Point at a packet, or step through them with the arrow keys.";
     const tool = (label, name, act) =>
       html("button", { type: "button", class: "tool", "aria-label": name, title: name,
@@ -123,10 +125,7 @@ class Account {
       ? `The first ${most} of ${group(notable.length)} marks as a table`
       : `The ${plural(notable.length, "mark")} as a table`;
     const rows = notable.slice(0, most).map((point) => [
-      html("a", { href: `#frame-${point.frame}`, onclick: (event) => {
-        event.preventDefault();
-        this.go_to_moment(point.t, point.t, point.frame);
-      } }, point.frame ? `frame ${point.frame}` : "no frame"),
+      this.frame_link(point.frame, point.t),
       moment(point.t), end_name(this.connection, point.from), mark_info(point.kind).name,
       String(this.points.absolute(point.space, point.psn)), sentence_case(point.text)]);
     details.lastElementChild.replaceChildren(
@@ -153,14 +152,12 @@ class Account {
   }
 
   draw_ladder() {
-    const ladders = (this.connection.ladder || [])
-      .filter(({ entries }) => entries && entries.length);
+    const { ladders } = this;
     by_id("ladder").hidden = ladders.length === 0;
-    this.ladders = ladders;
     const buttons = ladders.map((ladder, index) =>
-      switch_button(sentence_case(ladder.title || `Part ${index + 1}`), false,
+      switch_button(ladder.title, false,
                     () => this.show_ladder(index)));
-    by_id("ladder-choices").replaceChildren(...buttons);
+    by_id("ladder-choices").replaceChildren(...(buttons.length > 1 ? buttons : []));
     if (ladders.length) this.show_ladder(0);
   }
 
@@ -193,6 +190,39 @@ class Account {
     by_id("latency-plot").replaceChildren();
     by_id("latency-readout").hidden = plotted.length === 0;
     if (plotted.length) show(0);
+  }
+
+  // A link that moves the plots to a frame.
+  frame_link(frame, t) {
+    return html("a", { href: `#frame-${frame}`, onclick: (event) => {
+      event.preventDefault();
+      this.go_to_moment(t, t, frame);
+    } }, `frame ${frame}`);
+  }
+
+  // How each loss went: lost, noticed, sent again.
+  draw_losses() {
+    const most = 200;
+    const { losses } = this;
+    const details = by_id("losses-list");
+    details.hidden = losses.length === 0;
+    details.open = losses.length > 0 && losses.length <= 10;
+    details.firstElementChild.textContent = losses.length > most
+      ? `The first ${most} losses, one by one`
+      : `${plural(losses.length, "loss", "losses")}, one by one`;
+    const link = (frame, t) => frame ? this.frame_link(frame, t) : "–";
+    const rows = losses.slice(0, most).map((loss) => {
+      const noticed = (loss.lost_at_ns || 0) + (loss.noticed_after_ns || 0);
+      return [moment(loss.lost_at_ns || 0), String(loss.psn || 0), group(loss.packets || 0),
+        link(loss.lost_frame, loss.lost_at_ns || 0), link(loss.shown_frame, loss.lost_at_ns || 0),
+        words(loss.cause || ""), link(loss.cause_frame, noticed),
+        link(loss.again_frame, noticed + (loss.reacted_after_ns || 0)),
+        group(loss.packets_again || 0), group(loss.rounds || 0),
+        loss.gave_up ? "gave up" : duration(loss.time_lost_ns || 0)];
+    });
+    details.lastElementChild.replaceChildren(table_of(
+      ["lost at", "PSN", "packets", "in", "gap seen in", "noticed by", "in", "sent again in",
+       "packets again", "rounds", "time lost"], rows, [0, 1, 2, 8, 9, 10]));
   }
 
   // Moves the plots to a moment, marks it, and brings its ladder up.

@@ -40,7 +40,7 @@ class ConnectionTable {
     this.count = html("span", { class: "quiet", role: "status" });
     by_id("connection-filters").replaceChildren(
       html("label", null, "Filter", this.filter),
-      html("label", null, this.faulty, "only with findings"), this.count);
+      html("label", null, this.faulty, "only with faults"), this.count);
     by_id("connection-filters").hidden = false;
     this.show();
   }
@@ -52,7 +52,7 @@ class ConnectionTable {
     for (const row of this.rows) {
       const text = row.textContent.toLowerCase();
       const fits = wanted.every((word) => text.includes(word))
-        && (!this.faulty.checked || row.dataset.findings !== "0");
+        && (!this.faulty.checked || row.dataset.faults !== "0");
       row.hidden = !fits;
       shown += fits ? 1 : 0;
     }

@@ -99,7 +99,7 @@ class Ladder {
   }
 
   is_answer(entry) { return /acknowledge|response|^ack|cnp/i.test(entry.opcode || ""); }
-  is_nak(entry) { return /nak/i.test(entry.syndrome || "") || /\bNAK\b/.test(entry.opcode || ""); }
+  is_nak(entry) { return /NAK/.test(entry.answer); }
 
   time(entry, narrow) {
     const first = this.entries[0].t;
@@ -108,9 +108,8 @@ class Ladder {
   }
 
   words(entry) {
-    const count = entry.psn_count > 1
-      ? ` to ${(entry.psn + entry.psn_count - 1) % kPsnModulus}` : "";
-    const parts = [`${entry.opcode}`, `PSN ${entry.psn}${count}`];
+    const parts = [entry.opcode, `PSN ${entry.psn}`];
+    if (entry.answer) parts.push(entry.answer);
     if (entry.bytes > 0) parts.push(bytes(entry.bytes));
     if (entry.outcome in kOutcomeWords) parts.push(kOutcomeWords[entry.outcome].toUpperCase());
     return parts.join(" · ");
@@ -118,7 +117,8 @@ class Ladder {
 
   text(entry) {
     return [entry.frame ? `Frame ${entry.frame}` : "No frame", moment(entry.t),
-            [entry.from, 1 - entry.from].map((side) => end_name(this.connection, side)).join(" → "),
+            [entry.from, 1 - entry.from].map((side) => end_name(this.connection, side))
+              .join(" → "),
             this.words(entry), entry.text ? sentence_case(entry.text) : ""]
       .filter(Boolean).join(" · ");
   }

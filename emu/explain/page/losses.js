@@ -4,6 +4,7 @@
 const kCauses = {
   nak: "seen by a sequence NAK", timeout: "seen by a timeout",
   implied: "implied by a later response", unknown: "cause not in the capture",
+  never: "never mended",
 };
 
 function bars_of(rows) {
@@ -49,7 +50,7 @@ function loss_parts(connection) {
   const naks = Object.entries(connection.naks || {});
   if (naks.length) {
     parts.push(part_of("NAKs",
-      bars_of(naks.map(([name, count]) => [sentence_case(words(name)), count]))));
+      bars_of(naks.map(([name, count]) => [kNakNames[name] || words(name), count]))));
   }
   const marks = (connection.directions || []).map((direction, side) =>
     [end_name(connection, side), `${plural(direction.ecn_marked || 0, "packet")} marked, `

@@ -14,7 +14,7 @@ function show_connection(id, focus) {
   if (!account || account.connection !== connection) {
     if (account) account.close();
     by_id("detail").hidden = false;
-    account = new Account(connection);
+    account = new Account(kExplanation, connection);
     if (table) table.mark(id);
   }
   if (focus) {
@@ -26,18 +26,19 @@ function show_connection(id, focus) {
 
 function show_moment(rank) {
   const moments = kExplanation.worst_moments || [];
-  const chosen = moments.find((one, index) => (one.rank || index + 1) === rank);
-  if (!chosen || !show_connection(chosen.connection, false)) return false;
+  if (!moments[rank - 1]) return false;
+  const chosen = moment_of(moments[rank - 1]);
+  if (!show_connection(chosen.connection, false)) return false;
   document.querySelectorAll(".moments li").forEach((item) =>
     item.classList.toggle("chosen", item.id === `worst-${rank}`));
-  account.go_to_moment(chosen.t_ns, Math.max(chosen.until_ns || 0, chosen.t_ns), chosen.frame);
+  account.go_to_moment(chosen.t, chosen.until, chosen.frame);
   return true;
 }
 
 function show_first_fault() {
-  const fault = kExplanation.first_fault;
+  const fault = first_fault_of(kExplanation);
   if (!fault || !show_connection(fault.connection, false)) return false;
-  account.go_to_moment(fault.t_ns, fault.t_ns, fault.frame);
+  account.go_to_moment(fault.at_ns, fault.at_ns, fault.frame);
   return true;
 }
 
@@ -67,7 +68,7 @@ function begin() {
     addEventListener("load", () => requestAnimationFrame(() => follow(location.hash)));
   }
   const connections = kExplanation.connections || [];
-  const fault = kExplanation.first_fault;
+  const fault = first_fault_of(kExplanation);
   const first = (fault && connection_of(fault.connection)) || connections[0];
   if (first) show_connection(first.id, false);
 }

@@ -118,17 +118,17 @@ TEST_CASE("the summary says what the capture holds") {
   CHECK(holds(page_summary(json), "No fault."));
   CHECK(holds(page_summary(json), "12,345"));
   json["first_fault"] = {{"frame", 6},
-                         {"t_ns", 30'000},
+                         {"at_ns", 30'000},
                          {"connection", 0},
                          {"severity", "warning"},
                          {"sentence", "the receiver misses <PSN> 4098"}};
   json["worst_moments"] = {{{"frame", 6},
-                            {"t_ns", 30'000},
+                            {"at_ns", 30'000},
                             {"connection", 0},
-                            {"sentence", "one packet was lost"},
+                            {"what", "one packet was lost"},
                             {"standard", "go back N"},
                             {"look_at", "the switch"},
-                            {"cost_ns", 40'000}}};
+                            {"time_lost_ns", 40'000}}};
   json["complete"] = false;
   const std::string text = page_summary(json);
   CHECK(holds(text, "frame 6</a> The receiver misses &lt;PSN&gt; 4098"));
@@ -166,23 +166,40 @@ TEST_CASE("a page stays small whatever there is to explain") {
 TEST_CASE("what matters most is kept, in the order given") {
   Json json = explanation(3);
   json["connections"][2] = connection(2, 200);
-  json["connections"][1]["findings"] = {{"rnr_nak", 1}};
+  json["connections"][1]["faults"] = 1;
   const std::size_t each = json_for_script(connection(0)).size() + table_row(connection(0)).size();
   const Json two = page_selection(json, {.plots = 100'000, .all = 100'000 + each * 5 / 2});
   REQUIRE(two["connections"].size() == 2);
   CHECK(two["connections"][0]["id"] == 1);
   CHECK(two["connections"][1]["id"] == 2);
   CHECK(two["connections"][1].contains("sequence"));
-  CHECK(two["connections_total"] == 3);
+  CHECK(two["connection_count"] == 3);
   const Json flat = page_selection(json, {.plots = 10, .all = 100'000});
   CHECK(flat["connections"].size() == 3);
   CHECK_FALSE(flat["connections"][2].contains("sequence"));
 }
 
+TEST_CASE("losses are kept of connections with plots, as far as they fit") {
+  Json json = explanation(2);
+  json["connections"][0] = connection(0, 10);
+  json["losses"] = Json::array();
+  for (unsigned i = 0; i < 10'000; ++i) {
+    json["losses"].push_back({{"connection", i % 2}, {"lost_frame", i + 1}, {"cause_frame", 0}});
+  }
+  const Json losses = page_selection(json)["losses"];
+  CHECK(losses.size() > 1000);
+  CHECK(losses.size() < 5000);
+  CHECK(losses[1] == Json({{"connection", 0}, {"lost_frame", 3}}));
+}
+
 TEST_CASE("what says nothing is left out, but not from lists, and not an id") {
   Json json = explanation(1);
   json["connections"][0]["throughput"] = {{"bytes", {{0, 5}, {0, 0}}}};
+  json["connections"][0]["operations"] = {{{"from", 0}, {"refused", 0}}};
+  json["connections"][0]["ladder"] = {{{"from", 0}, {"bytes", 0}}};
   const Json one = page_selection(json)["connections"][0];
+  CHECK(one["operations"] == Json::array({{{"from", 0}}}));
+  CHECK(one["ladder"] == json["connections"][0]["ladder"]);
   CHECK(one["id"] == 0);
   CHECK_FALSE(one.contains("findings"));
   CHECK_FALSE(one["directions"][1].contains("payload_bytes"));
