@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "explain/message_order.hpp"
 #include "explain/message_row.hpp"
 #include "explain/packet_row.hpp"
+#include "explain/page.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
 #include "subcommands.hpp"
@@ -45,6 +47,7 @@ struct Options {
   std::string packets_csv;
   std::string messages_csv;
   std::string losses_csv;
+  std::string html;
   bool json = false;
   bool messages = false;
   bool losses = false;
@@ -80,6 +83,7 @@ bool parse_options(int argc, char** argv, Options& options) {
       "  softrnic explain failure.pcapng\n"
       "  softrnic explain failure.pcapng --stream 3 --losses\n"
       "  softrnic explain failure.pcapng --messages-csv messages.csv\n"
+      "  softrnic explain failure.pcapng --html failure.html\n"
       "  softrnic explain failure.pcapng --json | jq '.worst_moments[0]'\n"
       "  tcpdump -i eth1 -w - udp port 4791 | softrnic explain -\n");
   std::vector<std::string> words;
@@ -99,6 +103,9 @@ bool parse_options(int argc, char** argv, Options& options) {
   line.repeated("qpn", "N", "those with this queue pair number at an end", [&](const auto& text) {
     options.filter.qpns.push_back(parse_number_below("--qpn", text, 0xffffff));
   });
+  line.heading("A page with plots");
+  line.text("html", "FILE", options.html,
+            "write one HTML file that needs no network (-: standard output)");
   line.heading("Tables for DuckDB, pandas and the like");
   line.text("packets-csv", "FILE", options.packets_csv,
             "a row for each RoCE packet (-: standard output)");
@@ -111,6 +118,12 @@ bool parse_options(int argc, char** argv, Options& options) {
   }
   options.path = words.front();
   return true;
+}
+
+WholeFile open(const std::string& path) {
+  auto file = WholeFile::create(path);
+  if (!file) throw Failure(kUnreadable, file.error());
+  return std::move(*file);
 }
 
 // A table that is written as the packets pass.
@@ -130,12 +143,6 @@ class CsvFile {
   }
 
  private:
-  static WholeFile open(const std::string& path) {
-    auto file = WholeFile::create(path);
-    if (!file) throw Failure(kUnreadable, file.error());
-    return std::move(*file);
-  }
-
   WholeFile file_;
   std::string row_;
 };
@@ -267,6 +274,24 @@ std::string read_all(capture::CaptureFile& file, Explanation& explanation) {
   return file.damage();
 }
 
+// A page holds fewer connections than this; it chooses among those that matter most.
+constexpr std::size_t kConnectionsOnPage = 2000;
+
+class PageFile {
+ public:
+  // Before the capture is read: what cannot be written is known at once.
+  explicit PageFile(const std::string& path) : file_(open(path)) {}
+
+  void write(const Explanation& explanation, const explain::JsonOptions& json) {
+    const std::string text = to_json(explanation, json);
+    file_.write(explain::page(nlohmann::ordered_json::parse(text)));
+    if (auto done = file_.commit(); !done) fail("{}", done.error());
+  }
+
+ private:
+  WholeFile file_;
+};
+
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0';
@@ -313,11 +338,18 @@ int run_explain(int argc, char** argv) {
   if (!file) throw Failure(kUnreadable, file.error());
 
   Run run(options);
+  std::optional<PageFile> page;
+  if (!options.html.empty()) page.emplace(options.html);
   const std::string why_not = read_all(*file, run.explanation());
   run.finish();
   const Explanation& explanation = run.explanation();
   const bool complete = why_not.empty();
-  if (!options.messages && (complete || explanation.counts().frames != 0)) {
+  if (page) {
+    page->write(
+        explanation,
+        {.file = options.path, .complete = complete, .most_connections = kConnectionsOnPage});
+  }
+  if (!options.messages && options.html != "-" && (complete || explanation.counts().frames != 0)) {
     if (options.json) {
       write_json(explanation, {.file = options.path, .complete = complete}, print);
     } else {

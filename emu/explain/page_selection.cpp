@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/finding.hpp"
 #include "explain/page_table.hpp"
 #include "explain/page_text.hpp"
 
@@ -83,6 +84,44 @@ std::vector<std::size_t> by_importance(const Json& connections) {
   return order;
 }
 
+// The ladder's packet of a frame; null when it is not there.
+const Json& ladder_packet(const Json& connection, std::uint64_t frame) {
+  for (const Json& packet : member_of(connection, "ladder")) {
+    if (number_in(packet, "frame") == frame) return packet;
+  }
+  return member_of(connection, "");
+}
+
+// What of a connection's first fault is known elsewhere: its time, sentence and severity.
+void complete_first_fault(Json& connection) {
+  if (!member_of(connection, "first_fault").is_object()) return;
+  const Json packet = ladder_packet(connection, number_in(connection["first_fault"], "frame"));
+  Json& fault = connection["first_fault"];
+  fault["connection"] = number_in(connection, "id");
+  const std::string kind = text_in(fault, "kind");
+  for (const analysis::FindingInfo& info : analysis::all_findings()) {
+    if (info.name != kind) continue;
+    if (!fault.contains("severity")) fault["severity"] = analysis::to_string(info.severity);
+    const bool same = text_in(packet, "finding") == kind;
+    if (!fault.contains("sentence")) {
+      fault["sentence"] = same ? text_in(packet, "sentence") : std::string(info.title);
+    }
+  }
+  if (!fault.contains("at_ns")) fault["at_ns"] = time_in(packet, "t_ns");
+}
+
+// The first of them all; null when there is none.
+Json first_fault_of(const Json& connections) {
+  const Json* first = nullptr;
+  for (const Json& connection : connections) {
+    const Json& fault = member_of(connection, "first_fault");
+    if (!fault.is_object()) continue;
+    const bool earlier = first == nullptr || number_in(fault, "frame") < number_in(*first, "frame");
+    if (earlier) first = &fault;
+  }
+  return first == nullptr ? Json() : *first;
+}
+
 // Those of connections with plots, the first of them as far as they fit.
 Json losses_of(const Json& losses, const Json& connections, std::size_t room) {
   std::set<std::uint64_t> plotted;
@@ -110,6 +149,7 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
   std::size_t all = 0;
   for (const std::size_t place : by_importance(connections)) {
     Json connection = terse(connections[place]);
+    complete_first_fault(connection);
     const std::size_t whole = size_of(connection);
     Json light = connection;
     drop_plots(light);
@@ -135,6 +175,7 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
   if (!out.contains("connection_count")) out["connection_count"] = connections.size();
   out["connections"] = Json::array();
   for (auto& [place, connection] : kept) out["connections"].push_back(std::move(connection));
+  if (!out.contains("first_fault")) out["first_fault"] = first_fault_of(out["connections"]);
   const Json& losses = member_of(explanation, "losses");
   if (losses.is_array()) out["losses"] = losses_of(losses, out["connections"], room.losses);
   return out;

@@ -116,10 +116,10 @@ std::string first_fault(const Json& explanation) {
 
 std::string moment(const Json& explanation, const Json& event, std::size_t rank) {
   std::string more;
-  for (const char* member : {"standard", "look_at"}) {
-    const std::string text = text_in(event, member);
-    if (!text.empty()) more += "<span class=\"where\">" + escaped(capitalized(text)) + "</span>";
-  }
+  const std::string standard = text_in(event, "standard");
+  const std::string look_at = text_in(event, "look_at");
+  if (!standard.empty()) more += "<span class=\"where\">" + escaped(standard) + "</span>";
+  if (!look_at.empty()) more += "<span class=\"look\">→ " + escaped(look_at) + "</span>";
   const std::int64_t cost = time_in(event, "time_lost_ns");
   return fmt::format(
       "<li id=\"worst-{0}\"><span class=\"rank\">{0}</span><div><a href=\"#moment-{0}\">{1}</a>"

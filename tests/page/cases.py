@@ -13,6 +13,9 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(os.path.dirname(__file__), "page_reading.js"), encoding="utf-8") as source:
     READING = source.read()
 
+# Captures that between them show every part of the page.
+CAPTURES = ("rc-all-v6", "loss-nak", "loss-read-response", "rnr", "nak-out-of-bounds", "cnp",
+            "retry-exceeded", "ud-send-v1")
 WIDE, NARROW = (1280, 900), (390, 844)
 MOST_BYTES = 2_000_000
 CASES = []
@@ -36,12 +39,28 @@ class Bench:
     def close(self):
         self.chromium.close()
 
+    def capture(self, name):
+        """(path of the page of a sample capture, what --json says of it)."""
+        capture = f"pcaps/{name}.pcapng"
+        path = os.path.join(self.folder, f"{name}.html")
+        done = subprocess.run([self.softrnic, "explain", capture, "--html", path], cwd=TOP,
+                              check=False, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"explain {capture} --html: {done.stderr.strip()}")
+        told = subprocess.run([self.softrnic, "explain", capture, "--json"], cwd=TOP, check=False,
+                              capture_output=True, text=True)
+        return path, json.loads(told.stdout)
+
     def made_up(self, explanation, name="made-up"):
         path = os.path.join(self.folder, f"{name}.html")
         with open(path, "wb") as out:
             subprocess.run([self.page_of], input=json.dumps(explanation).encode(), stdout=out,
                            check=True)
         return path
+
+    def picture(self, tab, name):
+        if self.pictures:
+            tab.picture(os.path.join(self.pictures, f"{name}.png"), whole=True)
 
     @contextlib.contextmanager
     def tab(self, path, address="", size=WIDE, scheme="light", **more):
@@ -75,6 +94,14 @@ def sum_of(connection, member):
     return sum(direction.get(member) or 0 for direction in connection["directions"])
 
 
+def first_fault(explanation):
+    """Of the whole capture; None when there is none."""
+    faults = [one["first_fault"] | {"connection": one["id"]} for one in explanation["connections"]
+              if one["first_fault"]]
+    return explanation.get("first_fault") or min(faults, key=lambda fault: fault["frame"],
+                                                 default=None)
+
+
 def contents(tab, explanation):
     """The table holds the numbers of the JSON."""
     rows = tab.value("reading.rows()")
@@ -99,7 +126,7 @@ def contents(tab, explanation):
         for column, end in zip((1, 2), connection["ends"]):
             if end["address"] not in row[column]:
                 yield f"connection {connection['id']}: {row[column]} for {end['address']}"
-    fault = explanation.get("first_fault")
+    fault = first_fault(explanation)
     summary = tab.value("document.getElementById('summary').textContent")
     if fault and f"frame {fault['frame']}" not in summary:
         yield f"the summary does not name the first fault's frame, {fault['frame']}"
@@ -110,9 +137,17 @@ def contents(tab, explanation):
         yield f"{links} worst moments for {len(explanation['worst_moments'])}"
 
 
+def embedded(tab, explanation):
+    """What the page carries is what --json prints."""
+    carried = json.loads(tab.value("document.getElementById('explanation').textContent"))
+    for member in ("frames", "faults", "worst_moments", "findings"):
+        if carried.get(member) != explanation.get(member):
+            yield f"{member}: {carried.get(member)} in the page, {explanation.get(member)} by --json"
+
+
 def marks_drawn(tab, explanation):
     """The legend counts as many marks as the sequence of the shown connection holds."""
-    shown = explanation.get("first_fault") or {}
+    shown = first_fault(explanation) or {}
     connection = next((one for one in explanation["connections"]
                        if one["id"] == shown.get("connection")), explanation["connections"][0])
     sequence = connection.get("sequence") or {}
@@ -121,6 +156,29 @@ def marks_drawn(tab, explanation):
     counts = sum(tab.value("reading.marks()").values())
     if counts != len(sequence["points"]):
         yield f"the legend counts {counts} points of {len(sequence['points'])}"
+
+
+def capture_case(name):
+    def body(bench):
+        path, explanation = bench.capture(name)
+        if os.path.getsize(path) > MOST_BYTES:
+            yield f"the page has {os.path.getsize(path)} bytes"
+        with bench.tab(path) as tab:
+            yield from contents(tab, explanation)
+            yield from embedded(tab, explanation)
+            yield from marks_drawn(tab, explanation)
+            for scheme in ("light", "dark"):
+                for size in (WIDE, NARROW):
+                    tab.show(*size, scheme)
+                    tab.settle()
+                    tab.settle()
+                    yield from appearance(tab, f"{scheme} at {size[0]}")
+                    bench.picture(tab, f"{name}-{scheme}-{size[0]}")
+    return body
+
+
+for capture_name in CAPTURES:
+    CASES.append((f"capture/{capture_name}", capture_case(capture_name)))
 
 
 @case("made-up/every mark, light and dark, wide and narrow")
@@ -135,7 +193,7 @@ def every_mark(bench):
                 tab.settle()
                 tab.settle()
                 yield from appearance(tab, f"{scheme} at {size[0]}")
-                tab.picture(os.path.join(bench.pictures, f"made-up-{scheme}-{size[0]}.png"), whole=True)
+                bench.picture(tab, f"made-up-{scheme}-{size[0]}")
 
 
 @case("names of a capture stay text")
@@ -206,7 +264,7 @@ def without_script(bench):
         for hidden in ("Time-sequence graph", "Message ladder"):
             if hidden in text:
                 yield f"'{hidden}' stands there empty"
-        tab.picture(os.path.join(bench.pictures, "without-script.png"), whole=True)
+        bench.picture(tab, "without-script")
 
 
 @case("broken and empty explanations")

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page used by its keyboard and pointer, with real key presses."""
 
-import os
-
 import explanations
 from cases import case, small
 
@@ -64,7 +62,7 @@ def moment(bench):
             if tab.value("location.hash") != f"#moment-{number}":
                 yield "the address does not say the moment"
         yield from tab.complaints()
-        tab.picture(os.path.join(bench.pictures, "moment.png"))
+        bench.picture(tab, "moment")
 
 
 @case("keyboard/time-sequence graph")

@@ -3,7 +3,7 @@
 """The page of `softrnic explain --html` in a real browser: main.py SOFTRNIC PAGE_OF [FILTER...].
 
 Reports in the Test Anything Protocol. A filter is a part of a case's name. Pictures of the pages are
-written to the folder that SOFTRNIC_PICTURES names, else beside the programs.
+written to the folder that SOFTRNIC_PICTURES names, for whoever wants to look at them.
 """
 
 import os
@@ -26,9 +26,9 @@ def main(softrnic, page_of, filters):
 
     if not browser.find():
         return tap.run([(name, without_browser) for name, _ in cases.CASES], filters)
-    build = os.path.dirname(os.path.dirname(os.path.abspath(page_of)))
-    pictures = os.environ.get("SOFTRNIC_PICTURES") or os.path.join(build, "page-pictures")
-    os.makedirs(pictures, exist_ok=True)
+    pictures = os.environ.get("SOFTRNIC_PICTURES")
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="softrnic-page-") as folder:
         bench = cases.Bench(softrnic, page_of, folder, pictures)
         try:

@@ -165,7 +165,8 @@ class Account {
     [...by_id("ladder-choices").children].forEach((button, other) =>
       button.setAttribute("aria-pressed", String(other === index)));
     if (this.ladder) this.ladder.stage.close();
-    by_id("ladder-readout").textContent = "";
+    by_id("ladder-readout").textContent =
+      "Up and down step through the packets; Enter shows one in the time-sequence graph.";
     this.ladder = new Ladder(by_id("ladder-plot"), this.connection, this.ladders[index],
       by_id("ladder-readout"), (entry) => this.go_to_moment(entry.t, entry.t, entry.frame));
   }
@@ -173,14 +174,14 @@ class Account {
   draw_latency() {
     const { connection } = this;
     const operations = connection.operations || [];
-    const plotted = operations.filter((operation) => buckets_of(operation).length > 0);
+    const plotted = operations.filter((operation) => bars_of_latency(operation).length > 0);
     by_id("latency").hidden = operations.length === 0;
     by_id("latency-table").replaceChildren(latency_table(connection));
     const show = (index) => {
       buttons.forEach((button, other) =>
         button.setAttribute("aria-pressed", String(other === index)));
       if (this.histogram) this.histogram.stage.close();
-      by_id("latency-readout").textContent = "";
+      by_id("latency-readout").textContent = "Left and right step through the bars.";
       this.histogram = new LatencyHistogram(by_id("latency-plot"), connection, plotted[index],
                                             by_id("latency-readout"));
     };

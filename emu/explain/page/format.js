@@ -3,7 +3,7 @@
 
 const kTimeUnits = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
-const group = (number) => Math.round(number).toLocaleString("en-US");
+const group = (number) => (Math.round(number) + 0).toLocaleString("en-US");
 
 const plural = (number, one, many) => `${group(number)} ${number === 1 ? one : many || one + "s"}`;
 

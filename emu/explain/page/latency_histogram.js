@@ -4,13 +4,28 @@
 const kLatency = { left: 58, right: 18, top: 58, height: 200, bottom: 44 };
 const kPercentiles = [["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"]];
 
-function buckets_of(operation) {
+const kMostBars = 64;
+
+// Bars of equal width on the logarithmic axis, each of the buckets whose middle lies in it: no
+// finer than the buckets are, and no more than can be told apart.
+function bars_of_latency(operation) {
   const given = operation.histogram || [];
-  return given.map((bucket, index) => bucket.length > 2
-    ? { lower: bucket[0], upper: bucket[1], count: bucket[2] }
-    : { lower: bucket[0], count: bucket[1],
-        upper: index + 1 < given.length ? given[index + 1][0] : bucket[0] * 1.25 })
-    .map((bucket) => ({ ...bucket, lower: Math.max(bucket.lower, 0.5) }));
+  if (given.length === 0) return [];
+  const error = (operation.latency_ns || {}).error || 1 / 128;
+  const least = Math.max(given[0][0], 1);
+  const most = Math.max(given[given.length - 1][0] * (1 + 2 * error), least + 1);
+  const ratio = Math.max(1 + 4 * error, (most / least) ** (1 / kMostBars));
+  const bars = [];
+  for (const [lower, count] of given) {
+    const middle = Math.max(lower, 1) * (1 + error);
+    const place = Math.max(Math.floor(Math.log(middle / least) / Math.log(ratio)), 0);
+    while (bars.length <= place) {
+      bars.push({ lower: least * ratio ** bars.length, upper: least * ratio ** (bars.length + 1),
+                  count: 0 });
+    }
+    bars[place].count += count;
+  }
+  return bars;
 }
 
 const operation_name = (operation, connection) =>
@@ -20,7 +35,7 @@ class LatencyHistogram {
   constructor(place, connection, operation, readout) {
     Object.assign(this, { connection, operation, readout, cursor: null });
     this.latency = operation.latency_ns || {};
-    this.buckets = buckets_of(operation);
+    this.buckets = bars_of_latency(operation);
     this.total = this.buckets.reduce((sum, { count }) => sum + count, 0);
     this.stage = new Stage(place, this.label(), this);
   }
@@ -93,9 +108,13 @@ class LatencyHistogram {
   // Names stand above the plot, in as many rows as keep them apart.
   percentile_marks(top, bottom, end) {
     const rows = [];
-    return kPercentiles.filter(([key]) => this.latency[key] > 0).map(([key, name]) => {
-      const x = this.scale.at(this.latency[key]);
-      const text = `${name} ${duration(this.latency[key])}`;
+    const names = new Map();  // of equal ones together
+    for (const [key, name] of kPercentiles.filter(([key]) => this.latency[key] > 0)) {
+      names.set(this.latency[key], [...(names.get(this.latency[key]) || []), name]);
+    }
+    return [...names].map(([latency, equal]) => {
+      const x = this.scale.at(latency);
+      const text = `${equal.join(" = ")}: ${duration(latency)}`;
       const width = text.length * 6.9;
       const left = Math.min(x + 4, end - width);
       let row = rows.findIndex((taken) => taken < left);

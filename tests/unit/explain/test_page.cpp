@@ -126,7 +126,7 @@ TEST_CASE("the summary says what the capture holds") {
                             {"at_ns", 30'000},
                             {"connection", 0},
                             {"what", "one packet was lost"},
-                            {"standard", "go back N"},
+                            {"standard", "Go back N"},
                             {"look_at", "the switch"},
                             {"time_lost_ns", 40'000}}};
   json["complete"] = false;
