@@ -2,9 +2,12 @@
 // softrnic check: every frame of a capture against the rules, the first fault first.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/capture_check.hpp"
@@ -13,6 +16,7 @@
 #include "check_report.hpp"
 #include "command_line.hpp"
 #include "failure.hpp"
+#include "fault_spool.hpp"
 #include "interruption.hpp"
 #include "subcommands.hpp"
 
@@ -62,19 +66,38 @@ bool parse_options(int argc, char** argv, Options& options) {
   return true;
 }
 
-void print(const std::string& report) {
-  if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size()) {
-    fail("the report cannot be written to standard output");
+bool put(const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+}
+
+void print(const CheckReport& report, FaultSpool& spool) {
+  const bool printed = put(report.before) && spool.copy_to(stdout) && put(report.after);
+  if (!printed || std::fflush(stdout) != 0) {
+    throw Failure(kUnreadable, "the report cannot be written to standard output");
   }
 }
 
 // Why the file was not read to its end; empty when it was.
-std::string read_all(capture::CaptureFile& file, capture::CaptureCheck& check) {
+std::string read_all(capture::CaptureFile& file, capture::CaptureCheck& check, bool json,
+                     FaultSpool& spool) {
   CaptureProgress progress(file);
+  bool first = true;
   while (!interrupted()) {
     const capture::Record* record = file.next();
     if (record == nullptr) break;
     check.on_record(file.link_type(), *record);
+    if (!check.faults().empty()) {
+      for (const capture::Fault& fault : check.take_faults()) {
+        const bool kept =
+            spool.add(json ? fault_json(fault, std::exchange(first, false)) : fault_text(fault));
+        if (!kept) {
+          throw Failure(kUnreadable,
+                        fmt::format("the faults are too many for memory and cannot be kept in a "
+                                    "file in /tmp: {}: make room",
+                                    std::strerror(errno)));
+        }
+      }
+    }
     progress.on_record(*record);
   }
   // A signal may also have been what ended the reading.
@@ -93,11 +116,13 @@ int run_check(int argc, char** argv) {
   if (!file) throw Failure(kUnreadable, file.error());
 
   capture::CaptureCheck check(options.most_faults(), options.mirrored);
-  const std::string why_not = read_all(*file, check);
+  FaultSpool spool;
+  const std::string why_not = read_all(*file, check, options.json, spool);
   const bool complete = why_not.empty();
   if (complete || check.counts().frames != 0) {
     print(options.json ? check_json(check, options.path, complete)
-                       : check_text(check, options.path, complete));
+                       : check_text(check, options.path, complete),
+          spool);
   }
   if (!complete) throw Failure(kUnreadable, why_not);
   return check.counts().faults == 0 ? kNoFault : kFaults;

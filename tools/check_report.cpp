@@ -114,25 +114,14 @@ std::string mirror_line(const CaptureCheck& check) {
   return fmt::format("Mirrored: {}\n", parts.empty() ? "nothing that shows it" : join(parts));
 }
 
-std::string fault_line(const Fault& fault) {
-  return fmt::format("frame {}: {} -> {} QP 0x{:06x}: {} [{}: {}]\n", fault.frame,
-                     fault.source.to_string(), fault.destination.to_string(), fault.qpn,
-                     fault.sentence, analysis::to_string(fault.severity), fault.kind);
-}
-
-std::string faults_text(const CaptureCheck& check) {
-  const CheckCounts& counts = check.counts();
+std::string faults_line(const CheckCounts& counts) {
   if (counts.faults == 0) return counts.roce() == 0 ? "" : "No faults\n";
-  std::string text = fmt::format("{}: {}, {}\n", count_of(counts.faults, "fault"),
-                                 count_of(counts.errors, "error"),
-                                 count_of(counts.faults - counts.errors, "warning"));
-  for (const Fault& fault : check.faults()) text += fault_line(fault);
-  const std::uint64_t left = counts.faults - check.faults().size();
-  if (left != 0) text += fmt::format("and {} more (--all shows them)\n", left);
-  return text;
+  return fmt::format("{}: {}, {}\n", count_of(counts.faults, "fault"),
+                     count_of(counts.errors, "error"),
+                     count_of(counts.faults - counts.errors, "warning"));
 }
 
-Json fault_json(const Fault& fault) {
+Json object_of(const Fault& fault) {
   Json json{{"frame", fault.frame},
             {"time_ns", fault.time.time_since_epoch().count()},
             {"severity", analysis::to_string(fault.severity)},
@@ -148,20 +137,39 @@ Json fault_json(const Fault& fault) {
 
 }  // namespace
 
-std::string check_text(const CaptureCheck& check, const std::string& path, bool complete) {
-  std::string text = traffic_line(check, path) + icrc_line(check.counts()) + mirror_line(check);
-  if (!complete) text += "Not read to the end: this is what was seen until then\n";
-  return text + faults_text(check);
+std::string fault_text(const Fault& fault) {
+  return fmt::format("frame {}: {} -> {} QP 0x{:06x}: {} [{}: {}]\n", fault.frame,
+                     fault.source.to_string(), fault.destination.to_string(), fault.qpn,
+                     fault.sentence, analysis::to_string(fault.severity), fault.kind);
 }
 
-std::string check_json(const CaptureCheck& check, const std::string& path, bool complete) {
+std::string fault_json(const Fault& fault, bool first) {
+  const std::string text = object_of(fault).dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string indented = first ? "\n    " : ",\n    ";
+  for (const char c : text) {
+    indented += c;
+    if (c == '\n') indented += "    ";
+  }
+  return indented;
+}
+
+CheckReport check_text(const CaptureCheck& check, const std::string& path, bool complete) {
+  const CheckCounts& counts = check.counts();
+  CheckReport report;
+  report.before = traffic_line(check, path) + icrc_line(counts) + mirror_line(check);
+  if (!complete) report.before += "Not read to the end: this is what was seen until then\n";
+  report.before += faults_line(counts);
+  const std::uint64_t left = counts.faults - check.kept();
+  if (left != 0) report.after = fmt::format("and {} more (--all shows them)\n", left);
+  return report;
+}
+
+CheckReport check_json(const CaptureCheck& check, const std::string& path, bool complete) {
   const CheckCounts& counts = check.counts();
   Json traffic = Json::object();
   for (std::size_t i = 0; i < counts.traffic.size(); ++i) {
     traffic[std::string(capture::to_string(static_cast<Traffic>(i)))] = counts.traffic[i];
   }
-  Json faults = Json::array();
-  for (const Fault& fault : check.faults()) faults.push_back(fault_json(fault));
   Json mirror = nullptr;
   if (check.mirrored()) {
     mirror = {{"copies", counts.copies}, {"gaps", counts.gaps}, {"late", counts.late}};
@@ -184,9 +192,14 @@ std::string check_json(const CaptureCheck& check, const std::string& path, bool 
                   {"looks_mirrored", !check.signs_of_mirror().empty()},
                   {"mirror", mirror},
                   {"errors", counts.errors},
-                  {"warnings", counts.faults - counts.errors},
-                  {"faults", faults}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+                  {"warnings", counts.faults - counts.errors}};
+  // The faults are the last member, put in as they are.
+  CheckReport report;
+  report.before = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  report.before.resize(report.before.rfind('\n'));
+  report.before += ",\n  \"faults\": [";
+  report.after = check.kept() == 0 ? "]\n}\n" : "\n  ]\n}\n";
+  return report;
 }
 
 }  // namespace softrnic::tools

@@ -8,8 +8,16 @@
 
 namespace softrnic::tools {
 
-// `complete`: the file was read to its end.
-std::string check_text(const capture::CaptureCheck& check, const std::string& path, bool complete);
-std::string check_json(const capture::CaptureCheck& check, const std::string& path, bool complete);
+// One fault as a line, or as an element of the object's array (the first, or another one).
+std::string fault_text(const capture::Fault& fault);
+std::string fault_json(const capture::Fault& fault, bool first);
+
+// What stands before the faults and behind them. `complete`: the file was read to its end.
+struct CheckReport {
+  std::string before;
+  std::string after;
+};
+CheckReport check_text(const capture::CaptureCheck& check, const std::string& path, bool complete);
+CheckReport check_json(const capture::CaptureCheck& check, const std::string& path, bool complete);
 
 }  // namespace softrnic::tools

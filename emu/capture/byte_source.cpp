@@ -10,7 +10,7 @@
 namespace softrnic::capture {
 namespace {
 
-constexpr std::size_t kBufferSize = 512 * 1024;
+constexpr std::size_t kBufferSize = 128 * 1024;
 
 }  // namespace
 

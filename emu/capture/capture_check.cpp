@@ -160,7 +160,8 @@ void CaptureCheck::analyse(const PacketReading& reading) {
 Fault* CaptureCheck::add(const PacketReading& reading, Severity severity, std::string_view kind) {
   ++counts_.faults;
   if (severity == Severity::error) ++counts_.errors;
-  if (faults_.size() >= most_faults_) return nullptr;
+  if (kept_ >= most_faults_) return nullptr;
+  ++kept_;
   Fault fault;
   fault.frame = reading.frame.number;
   fault.qpn = reading.frame.headers.bth.destination_qpn;

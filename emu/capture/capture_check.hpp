@@ -9,6 +9,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/analyzer.hpp"
@@ -67,7 +68,11 @@ class CaptureCheck {
   void on_record(LinkType link_type, const Record& record);
 
   const CheckCounts& counts() const { return counts_; }
+  // Those that were not taken out yet.
   const std::vector<Fault>& faults() const { return faults_; }
+  // For one who prints them as they come, between two records.
+  std::vector<Fault> take_faults() { return std::exchange(faults_, {}); }
+  std::uint64_t kept() const { return kept_; }
   const analysis::Analyzer& analyzer() const { return analyzer_; }
   bool mirrored() const { return mirrored_; }
   // Reliable connections of which the capture shows one direction only.
@@ -91,6 +96,7 @@ class CaptureCheck {
   bool mirrored_;
   CheckCounts counts_;
   std::vector<Fault> faults_;
+  std::uint64_t kept_ = 0;  // of all faults, those that were in `faults_`
   analysis::Analyzer analyzer_;
   MirrorCopies copies_;
   wire::Instant first_;

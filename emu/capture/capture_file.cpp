@@ -97,7 +97,7 @@ struct CaptureFile::Handle {
 
   // Why libpcap does not read it; empty when it does.
   std::string open_pcap() {
-    constexpr std::size_t kBufferSize = 256 * 1024;
+    constexpr std::size_t kBufferSize = 64 * 1024;
     cookie_io_functions_t functions{};
     functions.read = read_for_stdio;
     std::FILE* file = ::fopencookie(&source, "r", functions);

@@ -33,7 +33,7 @@ class MirrorCopies {
     std::uint32_t copies = 0;
     std::uint64_t asked = 0;  // as much as had been asked again by then
   };
-  static constexpr std::size_t kSets = 1 << 14;
+  static constexpr std::size_t kSets = 1 << 13;
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kAsked = 1 << 10;
 

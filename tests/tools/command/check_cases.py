@@ -190,10 +190,61 @@ def _(context):
         check(path in done.stderr, said)
         if name in ("truncated", "classic", "huge", "block"):
             check("Not read to the end" in done.stdout, said)
+    for path, words in (("/dev/zero", "give a pcap or pcapng file"), ("/dev/null", "is empty"),
+                        ("snoop", "is a snoop file: convert it"), ("gzip", "is compressed"),
+                        ("fifo", "give a pcap or pcapng file")):
+        contents = {"snoop": b"snoop\0\0\0" + bytes(100), "gzip": b"\x1f\x8b\x08" + bytes(100)}
+        writer = None
+        if not path.startswith("/"):
+            name, path = path, os.path.join(context.folder, path)
+            if name == "fifo":
+                os.mkfifo(path)
+                writer = subprocess.Popen(["dd", "if=/dev/zero", f"of={path}", "count=1"],
+                                          stderr=subprocess.DEVNULL)
+            else:
+                with open(path, "wb") as file:
+                    file.write(contents[name])
+        done = _check(context, path)
+        if writer:
+            writer.wait()
+        check(done.returncode == _BAD and done.stderr.count("\n") == 1 and words in done.stderr
+              and path in done.stderr, f"{path}: {done.returncode}\n{done.stdout}{done.stderr}")
     for words in ([], [context.folder], ["a", "b"]):
         done = _check(context, *words)
         check(done.returncode == _BAD and done.stderr.count("\n") == 1,
               f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+@case("check/native InfiniBand and a mirror in ERSPAN are read")
+def _(context):
+    corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fuzz/corpus/capture")
+    report, faults = _report(context, os.path.join(corpus, "erf-infiniband.pcap"))
+    check(not faults and report["traffic"]["infiniband"] == 1 and report["icrc"]["right"] == 1,
+          f"{report}")
+    report, faults = _report(context, os.path.join(corpus, "erspan.pcap"), "--mirrored")
+    check(report["tunnelled"] == 20 and report["mirror"]["copies"] == 10, f"{report}")
+    check([kind for _, kind in faults if kind != "bad_icrc"] == ["nak_psn_sequence"], f"{faults}")
+
+
+@case("check/as many faults as frames, in memory or not, are all told")
+def _(context):
+    count = 40_000
+    path = os.path.join(context.folder, "spoilt.pcap")
+    _editcap("-F", "pcap", os.path.join(_PCAPS, "loss-icrc.pcapng"), path)
+    with open(path, "rb") as file:
+        header, rest = file.read(24), file.read()
+    records = []
+    while rest:
+        size = struct.unpack("<I", rest[8:12])[0]
+        records.append(rest[:16 + size])
+        rest = rest[16 + size:]
+    with open(path, "wb") as file:
+        file.write(header + records[2] * count)
+    report, faults = _report(context, path)
+    check(len(faults) == count and report["errors"] == count, f"{len(faults)} faults")
+    check([frame for frame, _ in faults] == list(range(1, count + 1)), "not in their order")
+    lines = _check(context, path).stdout.splitlines()
+    check(sum(line.startswith("frame ") for line in lines) == count, f"{len(lines)} lines")
 
 
 @case("check/captures without a frame, and without RoCE")
