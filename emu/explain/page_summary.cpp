@@ -6,6 +6,8 @@
 
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "explain/page_table.hpp"
 #include "explain/page_text.hpp"
@@ -31,14 +33,23 @@ std::string date(std::int64_t since_1970_ns) {
                      since_1970_ns % kSecond / 1'000'000);
 }
 
+// What a kind of traffic is called: "roce_v2" as RoCE v2, "arp" as ARP, "other_ip" as other IP.
+std::string traffic_name(std::string_view kind) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"roce_v1", "RoCE v1"}, {"roce_v2", "RoCE v2"}, {"arp", "ARP"},          {"icmp", "ICMP"},
+      {"tcp", "TCP"},         {"udp", "UDP"},         {"other_ip", "other IP"}};
+  for (const auto& [name, text] : kNames) {
+    if (name == kind) return std::string(text);
+  }
+  return std::string(kind);
+}
+
 std::string traffic_text(const Json& traffic) {
   std::string text;
-  for (const auto& [name, count] : traffic.items()) {
+  for (const auto& [kind, count] : traffic.items()) {
     if (!count.is_number() || count.get<std::uint64_t>() == 0) continue;
-    std::string words = name == "roce_v1" ? "RoCE v1" : name == "roce_v2" ? "RoCE v2" : name;
-    for (char& c : words) c = c == '_' ? ' ' : c;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(count.get<std::uint64_t>()),
-                        words);
+                        traffic_name(kind));
   }
   return text;
 }

@@ -28,9 +28,13 @@ struct Totals {
   std::uint64_t faults = 0;
 };
 
-std::uint64_t sum_of_members(const Json& object) {
+// Syndromes 0x20 to 0x3f are RNR NAKs, which have a column of their own.
+std::uint64_t naks_in(const Json& by_syndrome) {
   std::uint64_t sum = 0;
-  for (const Json& count : object) sum += count.is_number() ? count.get<std::uint64_t>() : 0;
+  for (const auto& [syndrome, count] : by_syndrome.items()) {
+    const bool rnr = syndrome.starts_with("0x2") || syndrome.starts_with("0x3");
+    if (!rnr && count.is_number()) sum += count.get<std::uint64_t>();
+  }
   return sum;
 }
 
@@ -45,7 +49,7 @@ Totals totals_of(const Json& connection) {
     totals.congestion += number_in(direction, "ecn_marked") + number_in(direction, "cnps");
   }
   totals.lost = number_in(member_of(connection, "losses"), "packets");
-  totals.naks = sum_of_members(member_of(connection, "naks"));
+  totals.naks = naks_in(member_of(connection, "naks"));
   totals.faults = number_in(connection, "faults");
   return totals;
 }

@@ -117,7 +117,8 @@ def contents(tab, explanation):
                    7: sum_of(connection, "payload_bytes"),
                    10: connection["losses"]["packets"],
                    11: sum_of(connection, "retransmitted_packets"),
-                   12: sum(connection["naks"].values()), 13: connection["rnr"]["naks"],
+                   12: sum(count for syndrome, count in connection["naks"].items()
+                           if syndrome[2] not in "23"), 13: connection["rnr"]["naks"],
                    14: sum_of(connection, "ecn_marked") + sum_of(connection, "cnps"),
                    15: connection["faults"]}
         for column, number in numbers.items():

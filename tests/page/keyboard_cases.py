@@ -146,7 +146,7 @@ def other_plots(bench):
         operation = explanation["connections"][0]["operations"][0]
         cells = tab.value("[...document.querySelectorAll('#latency-table td')]"
                           ".map((cell) => cell.textContent)")
-        if not cells[0].startswith(f"{operation['operation']} from 10.0.0.1 ") \
+        if not cells[0].startswith(f"{operation['operation'].upper()} from 10.0.0.1 ") \
                 or cells[6] != str(operation["latency_ns"]["samples"]):
             yield f"the table of latencies says {cells}"
         tab.value("document.querySelector('#ladder-plot .stage').focus()")

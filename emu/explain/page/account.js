@@ -228,9 +228,6 @@ class Account {
 
   // Moves the plots to a moment, marks it, and brings its ladder up.
   go_to_moment(from, to, frame) {
-    const whole = this.view.whole[1] - this.view.whole[0];
-    // As much around it as lets one see what led there.
-    const around = Math.max((to - from) * 0.6, whole / 60, 500);
     this.view.moment = [from, to];
     const ladder = this.ladders.findIndex(({ entries, around_frame }) =>
       around_frame === frame || entries.some((entry) => entry.frame === frame));
@@ -239,9 +236,20 @@ class Account {
     if (!this.graph) return;
     this.graph.psn_range = [null, null];
     this.graph.choose(this.graph.point_of(frame, from) || null, true);
-    this.view.fly_to(from - around, to + around);
+    this.view.fly_to(...this.surroundings(from, to));
     this.graph.stage.element.focus({ preventScroll: true });
     by_id("sequence").scrollIntoView({ block: "start" });
+  }
+
+  // A moment and as much around it as lets one see what led there: some packets, if they are near.
+  surroundings(from, to) {
+    const { all } = this.points;
+    const whole = this.view.whole[1] - this.view.whole[0];
+    const least = Math.max((to - from) * 0.3, whole / 60, 500), most = Math.max(least, whole / 3);
+    const before = all[Math.max(this.points.first_from(from) - 8, 0)].t;
+    const after = all[Math.min(this.points.first_from(to) + 8, all.length - 1)].t;
+    const margin = (away) => Math.min(Math.max(away * 1.1, least), most);
+    return [from - margin(from - before), to + margin(after - to)];
   }
 
   close() {

@@ -29,7 +29,8 @@ function bars_of_latency(operation) {
 }
 
 const operation_name = (operation, connection) =>
-  `${operation.operation} from ${end_name(connection, operation.from)}`;
+  `${String(operation.operation).replaceAll("_", " ").toUpperCase()} from `
+    + end_name(connection, operation.from);
 
 class LatencyHistogram {
   constructor(place, connection, operation, readout) {

@@ -16,6 +16,9 @@ function bars_of(rows) {
     html("span", { class: count ? "n" : "n z" }, group(count))]));
 }
 
+// Syndromes 0x20 to 0x3f are RNR NAKs (IBTA vol. 1, 9.7.5.2.8): they are told with the waits.
+const is_rnr = (syndrome) => /^0x[23]/.test(syndrome);
+
 const part_of = (title, ...content) => html("div", null, html("h4", null, title), ...content);
 
 function percentile_pairs(latency) {
@@ -38,8 +41,10 @@ function figures_of(object) {
 function loss_parts(connection) {
   const losses = connection.losses || {};
   const causes = losses.by_cause || {};
-  const parts = [part_of(`${plural(losses.packets || 0, "lost packet")}, by cause`,
-    bars_of(Object.entries(kCauses).map(([key, name]) => [name, causes[key] || 0])))];
+  const parts = [losses.packets || losses.losses
+    ? part_of(`${plural(losses.packets || 0, "lost packet")}, by cause`,
+              bars_of(Object.entries(kCauses).map(([key, name]) => [name, causes[key] || 0])))
+    : part_of("No packet was lost")];
   const recovery = percentile_pairs(losses.recovery_ns);
   if (recovery.length) parts.push(part_of("Time until a loss was mended", pairs_of(recovery)));
   const rnr = connection.rnr || {};
@@ -47,7 +52,7 @@ function loss_parts(connection) {
     parts.push(part_of("Receiver not ready",
       pairs_of([["RNR NAKs", group(rnr.naks)], ["waited", duration(rnr.waited_ns)]])));
   }
-  const naks = Object.entries(connection.naks || {});
+  const naks = Object.entries(connection.naks || {}).filter(([name]) => !is_rnr(name));
   if (naks.length) {
     parts.push(part_of("NAKs",
       bars_of(naks.map(([name, count]) => [kNakNames[name] || words(name), count]))));

@@ -26,7 +26,7 @@ const mark_info = (kind) => kMarks[kind] || { name: sentence_case(words(kind)), 
 
 // The outline of a mark at (x, y), as [class, path data] pairs.
 const kShapes = {
-  nak: (x, y) => [["m-nak", `M${x - 6} ${y - 10}h12l-6 10z`]],
+  nak: (x, y) => [["m-nak", `M${x - 6} ${y - 5}h12l-6 10z`]],
   rnr: (x, y) => [["m-rnr", `M${x - 5} ${y - 6}h10l-10 12h10z`]],
   refused: (x, y) => [
     ["m-refused", `M${x - 3} ${y - 7}h6l4 4v6l-4 4h-6l-4 -4v-6z`],
@@ -54,7 +54,7 @@ function legend_picture(kind) {
     ack: [["m-ack", "M1 12h6v-4h5v-5h5"]],
     credit: [["m-credit", "M1 12h8v-7h8"]],
     retransmission: [["m-retransmitted", "M9 1v14"], ...shape_of("retransmission", 9, 8)],
-    nak: shape_of("nak", 9, 13),
+    nak: shape_of("nak", 9, 8),
   };
   return svg("svg", { width: 18, height: 16, viewBox: "0 0 18 16", "aria-hidden": "true" },
     (lines[kind] || shape_of(kind, 9, 8)).map(([name, d]) => svg("path", { class: name, d })));

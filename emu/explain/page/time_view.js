@@ -52,9 +52,9 @@ class TimeView {
 
   // Moves only as far as is needed to see `at`.
   reveal(at) {
-    const margin = this.span * 0.05;
-    if (at < this.from + margin) this.set(at - margin * 4, at - margin * 4 + this.span);
-    else if (at > this.to - margin) this.set(at + margin * 4 - this.span, at + margin * 4);
+    const margin = this.span * 0.015;
+    if (at < this.from + margin) this.set(at - margin * 12, at - margin * 12 + this.span);
+    else if (at > this.to - margin) this.set(at + margin * 12 - this.span, at + margin * 12);
   }
 }
 

@@ -14,6 +14,7 @@ import check_cases  # noqa: F401
 import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
 import demo_cases  # noqa: F401
 import documentation_cases  # noqa: F401
+import explain_page_cases  # noqa: F401
 import information_cases  # noqa: F401
 import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401

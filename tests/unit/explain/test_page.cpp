@@ -27,7 +27,7 @@ Json connection(unsigned id, std::size_t points = 0) {
                {{{"packets", 1200}, {"payload_bytes", 5000}, {"goodput_bytes", 4000}},
                 {{"packets", 34}, {"payload_bytes", 0}}}},
               {"losses", {{"packets", 2}}},
-              {"naks", {{"psn_sequence_error", 3}}},
+              {"naks", {{"0x60", 3}, {"0x2c", 9}}},
               {"findings", Json::object()}};
   if (points != 0) {
     one["sequence"] = {{"points", Json::array()}};
@@ -115,6 +115,8 @@ TEST_CASE("a row has both directions together") {
 
 TEST_CASE("the summary says what the capture holds") {
   Json json = explanation(1);
+  json["traffic"] = {{"roce_v1", 0}, {"roce_v2", 12340}, {"other_ip", 5}};
+  CHECK(holds(page_summary(json), "<small>12,340 RoCE v2, 5 other IP</small>"));
   CHECK(holds(page_summary(json), "No fault."));
   CHECK(holds(page_summary(json), "12,345"));
   json["first_fault"] = {{"frame", 6},
