@@ -10,6 +10,7 @@
 #include "offline_replay/capture_replay.hpp"
 #include "offline_replay/replay_report.hpp"
 #include "replay_live.hpp"
+#include "replay_wire.hpp"
 #include "subcommands.hpp"
 
 namespace softrnic::tools {
@@ -25,6 +26,7 @@ struct Options {
   bool json = false;
   bool verbose = false;
   LiveReplayOptions live;
+  WireReplayArguments wire;
 };
 
 bool parse_options(int argc, char** argv, Options& options) {
@@ -35,11 +37,13 @@ bool parse_options(int argc, char** argv, Options& options) {
       "differ from the captured ones. Every frame is parsed and written anew as well.\n"
       "Exit status: 0 when all agree, 1 when something differs, 2 when the file is bad.",
       "  softrnic replay failure.pcap\n"
-      "  softrnic replay failure.pcapng --json | jq '.conversations[].differences[0]'\n");
+      "  softrnic replay failure.pcapng --json | jq '.conversations[].differences[0]'\n"
+      "  softrnic replay failure.pcapng --to packet:eth1 --rate 10Gbit/s --loop 100\n");
   std::vector<std::string> words;
   line.flag("json", options.json, "print one JSON object instead of text");
   line.flag("verbose,v", options.verbose, "show every difference, and what was primed");
   options.live.add_to(line);
+  options.wire.add_to(line);
   line.words("FILE", 1, words);
   if (!line.parse(argc, argv)) return false;
   if (words.empty()) fail_usage("the capture to replay is missing; see softrnic replay --help");
@@ -62,6 +66,7 @@ void print(const std::string& report) {
 int run_replay(int argc, char** argv) {
   Options options;
   if (!parse_options(argc, argv, options)) return kSuccess;
+  if (options.live.mode_name == kWireMode) return run_wire_replay(options.live, options.wire);
   if (options.live.live()) return run_side_replay(options.live);
   auto frames = offline_replay::read_capture(options.path);
   if (!frames) throw Failure(kBadFile, frames.error());

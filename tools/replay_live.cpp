@@ -28,9 +28,10 @@ replay::Pace parse_pace(const std::string& text) {
   if (text == "fast") return {.fast = true, .speed = 1};
   double speed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
-  if (error != std::errc{} || end != text.data() + text.size() || !(speed >= kLeastSpeed) ||
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error != std::errc{} || !(rest.empty() || rest == "x") || !(speed >= kLeastSpeed) ||
       speed > kMostSpeed) {
-    fail_usage("--pace {}: give captured, fast, or how many times as fast as captured, such as 2",
+    fail_usage("--pace {}: give captured, fast, or how many times as fast as captured, such as 2x",
                text);
   }
   return {.fast = false, .speed = speed};
@@ -42,7 +43,8 @@ void LiveReplayOptions::add_to(CommandLine& line) {
       "to", "LINK", device.link,
       "send to this link instead: shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE; memory: to an "
       "emulated peer in this process");
-  line.text("as", "MODE", mode_name, "what to be there: requester or responder");
+  line.text("as", "MODE", mode_name,
+            "what to be there: wire (default), the frames as they are; requester; or responder");
   line.number("stream", "N", stream, 0, 0xfffffffe,
               "which connection, by its number (default: the first reliable one)");
   line.option("connection", "ENDS",
@@ -61,12 +63,11 @@ void LiveReplayOptions::complete() {
   if (stream != kNoStream) connection.stream = stream;
   if (device.link.empty() && !side.writes_files())
     fail_usage("--as {}: --to LINK is missing", mode_name);
-  if (mode_name.empty())
-    fail_usage("--to {}: --as requester or --as responder is missing", device.link);
+  if (mode_name.empty()) mode_name = kWireMode;
   if (connection.stream && connection.ends) {
     fail_usage("--stream and --connection exclude each other");
   }
-  side.complete(*this);
+  if (mode_name != kWireMode) side.complete(*this);
   device.complete();
 }
 

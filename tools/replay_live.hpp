@@ -15,6 +15,9 @@
 
 namespace softrnic::tools {
 
+// The mode when none is given.
+inline constexpr const char* kWireMode = "wire";
+
 struct LiveReplayOptions {
   static constexpr std::uint32_t kNoStream = 0xffffffff;
 

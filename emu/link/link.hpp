@@ -63,6 +63,9 @@ class Link {
   // Takes all the frames: sends what the wire accepts and counts what it does not as dropped (a
   // wire may lose frames; the transport recovers). The loan of each ends here.
   virtual void tx_push(wire::Instant now, std::span<Frame* const> frames) = 0;
+  // From now on, where the link can, tx_push() waits for room, a second at most, instead of
+  // dropping what the wire does not take at once: for senders whose frames nobody sends again.
+  virtual void set_patient(bool patient) { (void)patient; }
   // Ends the loan of frames that were allocated and not sent.
   virtual void tx_cancel(std::span<Frame* const> frames) = 0;
 

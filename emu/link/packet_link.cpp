@@ -5,7 +5,9 @@
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +30,8 @@ constexpr std::size_t kFrames = 1024;
 constexpr std::size_t kBatch = 64;
 // Bytes the kernel may queue for us in either direction, if the host lets us ask for as much.
 constexpr int kSocketBuffer = 4 << 20;
+// Of a patient sender, for one frame: about a second.
+constexpr int kMostWaits = 1000;
 
 class PacketLink final : public Link {
  public:
@@ -53,6 +57,7 @@ class PacketLink final : public Link {
     pool_.release(frames);
   }
 
+  void set_patient(bool patient) override { patient_ = patient; }
   void tx_cancel(std::span<Frame* const> frames) override { pool_.release(frames); }
 
   std::size_t rx_burst(wire::Instant now, std::span<Frame*> out) override {
@@ -123,18 +128,36 @@ class PacketLink final : public Link {
       messages_[i].msg_hdr.msg_iovlen = n;
     }
     std::size_t at = 0;
+    int waits = 0;
     while (at < frames.size()) {
       const int sent = ::sendmmsg(socket_.get(), &messages_[at],
                                   static_cast<unsigned>(frames.size() - at), MSG_DONTWAIT);
       if (sent < 0 && errno == EINTR) continue;
       for (int i = 0; i < sent; ++i) statistics_.tx_bytes += frames[at++]->size();
       statistics_.tx_frames += static_cast<std::uint64_t>(std::max(sent, 0));
-      if (sent > 0) continue;
+      if (sent > 0) {
+        waits = 0;
+        continue;
+      }
+      if (patient_ && (errno == EAGAIN || errno == ENOBUFS) && waits++ < kMostWaits) {
+        wait_for_room();
+        continue;
+      }
       // The first one was refused: too long (EMSGSIZE), no room (EAGAIN, ENOBUFS), interface
       // down (ENETDOWN). The next may fare better.
       ++statistics_.tx_dropped;
       ++at;
+      waits = 0;
     }
+  }
+
+  // The socket says when its own buffer has room (EAGAIN), but not when the interface's queue has
+  // (ENOBUFS): that is looked at again and again.
+  void wait_for_room() {
+    pollfd writable{socket_.get(), POLLOUT, 0};
+    if (::poll(&writable, 1, 1) == 0) return;
+    constexpr timespec kPause{0, 50'000};
+    ::nanosleep(&kPause, nullptr);
   }
 
   void prepare_receive(std::size_t i, Frame& frame) {
@@ -185,6 +208,7 @@ class PacketLink final : public Link {
 
   FileDescriptor socket_;
   int interface_;
+  bool patient_ = false;
   std::size_t largest_;
   FramePool pool_;
   Capabilities capabilities_;
