@@ -22,6 +22,8 @@ constexpr std::array kSubcommands{
     Subcommand{"check", "is every frame of a capture right? What went wrong first?", run_check},
     Subcommand{"demo", "two NICs on one lossy wire, in a moment and without any privilege",
                run_demo},
+    Subcommand{"diff", "two captures of one dialogue: what differs, the first difference first",
+               run_diff},
     Subcommand{"explain", "what happened in a capture, and what to look at first", run_explain},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
                run_info},

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""docs/tools.md, docs/faults.md, docs/check.md and docs/replay.md: their examples print what they say.
+"""docs/tools.md, faults.md, check.md, diff.md and replay.md: their examples print what they say.
 
 An example is a block of ```console: a line "$ softrnic ..." that is run, and what it prints. What
-demo, check and replay print is compared as it stands, since it depends on nothing else. Of the others
+demo, check, diff and replay print is compared as it stands, since it depends on nothing else. Of the others
 numbers, addresses and the width of gaps are not compared, since times and drawn numbers differ. A
 line "..." stands for any lines. A block after the comment <!-- background --> keeps running while the
 next one is run. A block of ```toml or ```json whose first line names a file, "# peer.toml", is
@@ -31,7 +31,7 @@ def _shape(text):
 
 def _compare(command, printed, expected):
     position = 0
-    shape = str if command.startswith(("demo", "check", "replay")) else _shape
+    shape = str if command.startswith(("demo", "check", "diff", "replay")) else _shape
     got = shape(printed)
     parts = [shape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M)]
     for number, part in enumerate(parts):
@@ -111,3 +111,8 @@ def _(context):
 @case("documentation/the examples of docs/replay.md")
 def _(context):
     _run_examples(context, "replay.md", 2)
+
+
+@case("documentation/the examples of docs/diff.md")
+def _(context):
+    _run_examples(context, "diff.md", 4)

@@ -13,6 +13,7 @@ import cases
 import check_cases  # noqa: F401
 import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
 import demo_cases  # noqa: F401
+import diff_cases  # noqa: F401
 import documentation_cases  # noqa: F401
 import explain_page_cases  # noqa: F401
 import information_cases  # noqa: F401
@@ -21,6 +22,7 @@ import pingpong_cases  # noqa: F401
 import live_replay_cases  # noqa: F401
 import ping_cases  # noqa: F401
 import replay_cases  # noqa: F401
+import wire_replay_cases  # noqa: F401
 import wireshark_cases  # noqa: F401
 
 if __name__ == "__main__":
