@@ -20,16 +20,6 @@ std::string specification_of(const DeviceOptions& options) {
   return options.link + ",host=" + options.host;
 }
 
-std::unique_ptr<link::Link> open_or_fail(const DeviceOptions& options) {
-  catch_interruptions();
-  if (options.link.empty()) {
-    fail_usage("--link is missing: give shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE");
-  }
-  auto link = link::open_link(specification_of(options), options.link_mtu);
-  if (!link) fail("{}", link.error().message);
-  return std::move(link).value();
-}
-
 // Two NICs started with one seed must still differ, so link and addresses take part.
 wire::MacAddress make_mac(const DeviceOptions& options) {
   std::uint64_t key = options.seed;
@@ -54,7 +44,17 @@ int preference(const nic::GidEntry& entry) {
 
 }  // namespace
 
-Device::Device(const DeviceOptions& options) : Device(options, open_or_fail(options)) {}
+std::unique_ptr<link::Link> open_link(const DeviceOptions& options) {
+  catch_interruptions();
+  if (options.link.empty()) {
+    fail_usage("--link is missing: give shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE");
+  }
+  auto link = link::open_link(specification_of(options), options.link_mtu);
+  if (!link) fail("{}", link.error().message);
+  return std::move(link).value();
+}
+
+Device::Device(const DeviceOptions& options) : Device(options, open_link(options)) {}
 
 Device::Device(const DeviceOptions& options, std::unique_ptr<link::Link> link)
     : options_(options), link_name_(link->capabilities().name) {

@@ -13,6 +13,9 @@
 
 namespace softrnic::tools {
 
+// The link alone, or a Failure.
+std::unique_ptr<link::Link> open_link(const DeviceOptions& options);
+
 class Device {
  public:
   // Opens everything or throws a Failure and leaves nothing behind.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <set>
 
+#include "device.hpp"
 #include "fabric/fault_link.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
@@ -48,6 +49,14 @@ bool is_rate(double value) {
   return value > 0 && value <= kMostRate;
 }
 
+std::unique_ptr<link::Link> open_or_could_not(const DeviceOptions& options) {
+  try {
+    return open_link(options);
+  } catch (const Failure& failure) {
+    throw Failure(kCouldNot, failure.what());
+  }
+}
+
 // The link, with what is put around it; or a wire in memory with nobody on it.
 class Wire {
  public:
@@ -57,9 +66,7 @@ class Wire {
           std::make_unique<link::MemoryWire>(options.link_mtu == 0 ? kMemoryMtu : options.link_mtu);
       link_ = memory_->attach(std::string(kMemory));
     } else {
-      auto link = link::open_link(options.link, options.link_mtu);
-      if (!link) throw Failure(kCouldNot, link.error().message);
-      link_ = std::move(link).value();
+      link_ = open_or_could_not(options);
     }
     bare_ = link_.get();
     wrap();
