@@ -191,10 +191,11 @@ def _(context):
 @case("wire replay/an endless one ends at Ctrl-C, with its report")
 def _(context):
     network = context.network
+    before = _received(network, "tap2")
     process = context.start("replay", _sample("loss-nak"), "--to", "tap:tap2", "--loop", "0",
                             "--pps", "2000", "--json", inside=network)
     with processes.running(process):
-        while _received(network, "tap2") < 100:
+        while _received(network, "tap2") < before + 100:
             check(process.poll() is None, "it ended by itself")
         process.send_signal(signal.SIGINT)
         status, output, errors = processes.finish(process)
