@@ -72,10 +72,10 @@ void LossRecovery::on_packet(const analysis::Frame& frame, const analysis::Packe
         on_gap(sight, finding, sink);
         break;
       case FindingKind::nak_psn_sequence:
-        requesters_[1 - record.sender].nak = {frame.number, frame.time};
+        requester(1 - record.sender).nak = {frame.number, frame.time};
         break;
       case FindingKind::read_response_missing:
-        requesters_[1 - record.sender].early_response = {frame.number, frame.time};
+        requester(1 - record.sender).early_response = {frame.number, frame.time};
         break;
       case FindingKind::retransmission_nak:
       case FindingKind::retransmission_timeout:
@@ -96,14 +96,15 @@ void LossRecovery::on_packet(const analysis::Frame& frame, const analysis::Packe
         break;
     }
   }
-  Requester& r = requesters_[record.sender];
+  if (requesters_[record.sender] == nullptr) return;
+  Requester& r = *requesters_[record.sender];
   r.lost_before = sight.sender().lost;
   r.timeouts_before = sight.sender().timeouts;
 }
 
 // A gap in front of the capture. RC asks for it; UC goes on without.
 void LossRecovery::on_gap(const Sight& sight, const Finding& finding, LossSink& sink) {
-  Requester& r = requesters_[sight.record.sender];
+  Requester& r = requester(sight.record.sender);
   r.gap = {sight.frame.number, static_cast<std::uint32_t>(finding.a),
            static_cast<std::uint32_t>(finding.b), sight.frame.time};
   if (sight.reliable()) return;
@@ -128,7 +129,7 @@ bool LossRecovery::goes_on(const Sight& sight, const Requester& r, const Finding
 }
 
 void LossRecovery::on_again(const Sight& sight, const Finding& finding, LossSink& sink) {
-  Requester& r = requesters_[sight.record.sender];
+  Requester& r = requester(sight.record.sender);
   const LossCause cause = cause_of(finding.kind);
   if (!goes_on(sight, r, finding, cause)) {
     if (r.losing && r.loss.psn == sight.psn().value()) {
@@ -142,25 +143,33 @@ void LossRecovery::on_again(const Sight& sight, const Finding& finding, LossSink
       begin(sight, finding, cause);
     }
   }
-  const bool follows = r.run.frame != 0 && r.loss.again_frame != sight.frame.number &&
-                       r.run.last_frame >= r.loss.again_frame &&
-                       sight.psn().after(Psn(r.run.last_psn));
-  if (!follows) {
-    r.run = {};
-    r.run.psn = sight.psn().value();
-    r.run.frame = sight.frame.number;
-    r.run.begin = sight.frame.time;
-  }
-  r.run.last_psn = sight.psn().value();
-  r.run.last_frame = sight.frame.number;
-  r.run.end = sight.frame.time;
+  follow(sight, r);
   ++r.loss.packets_again;
   r.loss.packets += static_cast<std::uint32_t>(sight.sender().lost - r.lost_before);
   r.loss.last_frame = sight.frame.number;
 }
 
+// The packet goes on with the newest run, or begins another one.
+void LossRecovery::follow(const Sight& sight, Requester& r) {
+  const Run& newest = r.runs[r.newest_run];
+  const bool follows = newest.frame != 0 && r.loss.again_frame != sight.frame.number &&
+                       newest.last_frame >= r.loss.again_frame &&
+                       sight.psn().after(Psn(newest.last_psn));
+  if (!follows) {
+    r.newest_run = static_cast<std::uint8_t>((r.newest_run + 1) % r.runs.size());
+    r.runs[r.newest_run] = {};
+    r.runs[r.newest_run].psn = sight.psn().value();
+    r.runs[r.newest_run].frame = sight.frame.number;
+    r.runs[r.newest_run].begin = sight.frame.time;
+  }
+  Run& run = r.runs[r.newest_run];
+  run.last_psn = sight.psn().value();
+  run.last_frame = sight.frame.number;
+  run.end = sight.frame.time;
+}
+
 void LossRecovery::begin(const Sight& sight, const Finding& finding, LossCause cause) {
-  Requester& r = requesters_[sight.record.sender];
+  Requester& r = requester(sight.record.sender);
   const analysis::Frame& frame = sight.frame;
   r.losing = true;
   Loss& loss = r.loss = {};
@@ -190,14 +199,15 @@ void LossRecovery::begin(const Sight& sight, const Finding& finding, LossCause c
 void LossRecovery::find_lost(const Sight& sight, const Requester& r, const Finding& finding,
                              Loss& loss) {
   const Psn psn = sight.psn();
-  if (r.gap.frame != 0 && covers(r.gap.psn, r.gap.missing, psn) && r.gap.frame > r.run.last_frame) {
+  Run run;  // the newest it was part of
+  for (const Run& one : r.runs) {
+    const bool within = !psn.before(Psn(one.psn)) && !psn.after(Psn(one.last_psn));
+    if (one.frame > run.frame && within) run = one;
+  }
+  if (r.gap.frame > run.last_frame && covers(r.gap.psn, r.gap.missing, psn)) {
     loss.shown_frame = r.gap.frame;
     loss.lost_at = r.gap.at;
-    return;
-  }
-  const Run& run = r.run;
-  const bool before = run.frame != 0 && !psn.before(Psn(run.psn)) && !psn.after(Psn(run.last_psn));
-  if (before) {
+  } else if (run.frame != 0) {
     // Somewhere between the run's ends: where its PSN stands among theirs.
     const auto length = std::max(Psn(run.last_psn).since(Psn(run.psn)), 1);
     loss.lost_at = run.begin + (run.end - run.begin) * psn.since(Psn(run.psn)) / length;
@@ -214,7 +224,7 @@ void LossRecovery::find_lost(const Sight& sight, const Requester& r, const Findi
 
 void LossRecovery::on_rnr_nak(const Sight& sight, const Finding& finding, LossSink& sink) {
   const std::uint8_t side = 1 - sight.record.sender;
-  Requester& r = requesters_[side];
+  Requester& r = requester(side);
   const bool again = r.waiting && r.wait.psn == sight.psn().value() && finding.b > 1;
   if (!again) {
     if (r.waiting) sink.on_not_ready(r.wait);
@@ -234,7 +244,7 @@ void LossRecovery::on_rnr_nak(const Sight& sight, const Finding& finding, LossSi
 }
 
 void LossRecovery::on_rnr_over(const Sight& sight, const Finding& finding) {
-  Requester& r = requesters_[sight.record.sender];
+  Requester& r = requester(sight.record.sender);
   if (!r.waiting || finding.related != r.rnr_frame) return;
   r.rnr_frame = 0;
   r.wait.waited += std::max(sight.frame.time - r.rnr_at, wire::Duration{});
@@ -244,14 +254,16 @@ void LossRecovery::on_rnr_over(const Sight& sight, const Finding& finding) {
 // RNR says so in the NAK, everything else in the packet that is sent again.
 void LossRecovery::give_up(const Sight& sight) {
   if (sight.frame.opcode->is_response()) {
-    requesters_[1 - sight.record.sender].wait.gave_up = true;
+    requester(1 - sight.record.sender).wait.gave_up = true;
   } else {
-    requesters_[sight.record.sender].loss.gave_up = true;
+    requester(sight.record.sender).loss.gave_up = true;
   }
 }
 
 void LossRecovery::finish(LossSink& sink) {
-  for (Requester& r : requesters_) {
+  for (const std::unique_ptr<Requester>& one : requesters_) {
+    if (one == nullptr) continue;
+    Requester& r = *one;
     if (r.losing) sink.on_loss(r.loss);
     if (r.waiting) {
       // Asked to wait more than once, and then nothing: that was the last try.

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -121,7 +122,8 @@ class LossRecovery {
     Gap gap;
     Notice nak;
     Notice early_response;
-    Run run;
+    std::array<Run, 4> runs{};  // the newest at newest_run
+    std::uint8_t newest_run = 0;
     std::uint64_t lost_before = 0;
     std::uint64_t timeouts_before = 0;
     bool losing = false;
@@ -135,6 +137,7 @@ class LossRecovery {
 
   void on_again(const Sight& sight, const analysis::Finding& finding, LossSink& sink);
   void begin(const Sight& sight, const analysis::Finding& finding, LossCause cause);
+  static void follow(const Sight& sight, Requester& r);
   static void find_lost(const Sight& sight, const Requester& r, const analysis::Finding& finding,
                         Loss& loss);
   void on_rnr_nak(const Sight& sight, const analysis::Finding& finding, LossSink& sink);
@@ -144,7 +147,13 @@ class LossRecovery {
   static bool goes_on(const Sight& sight, const Requester& r, const analysis::Finding& finding,
                       LossCause cause);
 
-  std::array<Requester, 2> requesters_;
+  Requester& requester(std::uint8_t side) {
+    if (requesters_[side] == nullptr) requesters_[side] = std::make_unique<Requester>();
+    return *requesters_[side];
+  }
+
+  // Mostly one side alone loses anything.
+  std::array<std::unique_ptr<Requester>, 2> requesters_;
 };
 
 }  // namespace softrnic::explain
