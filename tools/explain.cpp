@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,12 @@ struct Options {
   bool all = false;
   explain::ConnectionFilter filter;
 
+  // Of the files that go to standard output instead of the report.
+  std::size_t on_standard_output() const {
+    const std::string* files[] = {&packets_csv, &messages_csv, &losses_csv, &html};
+    return static_cast<std::size_t>(std::count_if(std::begin(files), std::end(files),
+                                                  [](const auto* file) { return *file == "-"; }));
+  }
   bool limited() const { return !all && isatty(STDOUT_FILENO) == 1; }
 };
 
@@ -117,6 +124,9 @@ bool parse_options(int argc, char** argv, Options& options) {
     fail_usage("the capture to explain is missing; see softrnic {} --help", argv[0]);
   }
   options.path = words.front();
+  if (options.on_standard_output() + options.messages > 1) {
+    fail_usage("only one of the lists can go to standard output: name a file for the others");
+  }
   return true;
 }
 
@@ -349,7 +359,8 @@ int run_explain(int argc, char** argv) {
         explanation,
         {.file = options.path, .complete = complete, .most_connections = kConnectionsOnPage});
   }
-  if (!options.messages && options.html != "-" && (complete || explanation.counts().frames != 0)) {
+  const bool report = !options.messages && options.on_standard_output() == 0;
+  if (report && (complete || explanation.counts().frames != 0)) {
     if (options.json) {
       write_json(explanation, {.file = options.path, .complete = complete}, print);
     } else {

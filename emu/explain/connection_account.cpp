@@ -64,6 +64,19 @@ void OperationAccount::add(const analysis::Message& message, bool reliable,
   if (time.count() >= 0) latency.add(static_cast<std::uint64_t>(time.count()), allowance);
 }
 
+void CoveredTime::add(wire::Instant from, wire::Instant to) {
+  while (!spans_.empty() && spans_.back().to >= from) {
+    const Span last = spans_.back();
+    from = std::min(from, last.from);
+    to = std::max(to, last.to);
+    total_ -= last.to - last.from;
+    spans_.pop_back();
+  }
+  if (spans_.size() == kRemembered) spans_.erase(spans_.begin());
+  spans_.push_back({from, to});
+  total_ += to - from;
+}
+
 OperationAccount& ConnectionAccount::operation(wire::Operation operation, std::uint8_t from) {
   for (OperationAccount& known : operations) {
     if (known.operation == operation && known.from == from) return known;

@@ -59,12 +59,30 @@ struct OperationAccount {
 // completes it, both as the capture saw them. Negative: the message has none.
 wire::Duration latency_of(const analysis::Message& message);
 
+// Time that spans cover together: what two of them share counts once. Spans are added in about the
+// order of their ends; only the newest few are remembered for what they share with later ones.
+class CoveredTime {
+ public:
+  static constexpr std::size_t kRemembered = 16;
+
+  void add(wire::Instant from, wire::Instant to);
+  wire::Duration total() const { return total_; }
+
+ private:
+  struct Span {
+    wire::Instant from;
+    wire::Instant to;
+  };
+  std::vector<Span> spans_;  // apart from each other, ascending
+  wire::Duration total_{};
+};
+
 struct LossAccount {
   LossRecovery recovery;
   std::uint64_t losses = 0;
   std::uint64_t packets = 0;
   std::array<std::uint64_t, kLossCauses> by_cause{};
-  wire::Duration time_lost{};
+  CoveredTime time_lost;
   LatencyHistogram recovery_times;  // one for each loss that was mended
   std::uint64_t rnr_naks = 0;
   wire::Duration rnr_waited{};
@@ -119,7 +137,7 @@ struct ConnectionAccount {
   std::uint32_t count(analysis::FindingKind kind);  // says how many there are now
   void count_nak(std::uint8_t syndrome);
   wire::Duration time_lost() const {
-    return losses == nullptr ? wire::Duration{} : losses->time_lost + losses->rnr_waited;
+    return losses == nullptr ? wire::Duration{} : losses->time_lost.total() + losses->rnr_waited;
   }
 };
 

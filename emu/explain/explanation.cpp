@@ -322,7 +322,7 @@ void Explanation::offer_finding(const ConnectionAccount& account, const Frame& f
   } else if (finding.kind == FindingKind::rate_changed && finding.b < finding.a) {
     moment.kind = MomentKind::slowed_down;
   } else if ((info.severity == Severity::error && !is_given_up(finding.kind)) ||
-             finding.kind == FindingKind::credits_exhausted) {
+             (finding.kind == FindingKind::credits_exhausted && finding.b > 1)) {
     moment.kind = MomentKind::broken_rule;
   } else {
     return;
@@ -343,7 +343,7 @@ void Explanation::on_loss(const Loss& loss) {
   ++account.losses;
   account.packets += loss.packets;
   ++account.by_cause[static_cast<std::size_t>(loss.cause)];
-  account.time_lost += loss.time_lost();
+  if (loss.time_lost().count() > 0) account.time_lost.add(loss.lost_at, loss.last_round_at);
   if (loss.cause != LossCause::never) {
     const auto ns = std::max<std::int64_t>(loss.time_lost().count(), 0);
     account.recovery_times.add(static_cast<std::uint64_t>(ns), allowance_);

@@ -161,7 +161,7 @@ class ConnectionJson {
     return {{"losses", losses.losses},
             {"packets", losses.packets},
             {"by_cause", causes},
-            {"time_lost_ns", losses.time_lost.count()},
+            {"time_lost_ns", losses.time_lost.total().count()},
             {"recovery_ns", latency_json(losses.recovery_times)}};
   }
 

@@ -190,11 +190,11 @@ std::string what_happened(const Moment& m) {
       return fmt::format("{}; {}, and no answer came.", where_lost(m.loss), how_mended(m.loss));
     case MomentKind::refused: {
       const bool why = m.reason.kind != FindingKind::count;
-      return fmt::format("{}{}.", analysis::sentence(m.finding),
+      return fmt::format("{} (NAK in frame {}){}.", analysis::sentence(m.finding), m.frame,
                          why ? "; " + analysis::sentence(m.reason) : "");
     }
     case MomentKind::header_fault:
-      return m.text + more_of_it(m) + ".";
+      return fmt::format("{} (frame {}){}.", m.text, m.frame, more_of_it(m));
     case MomentKind::slow_answer:
       return fmt::format("The {} in frame {} was answered in frame {} after {}, where {} is usual.",
                          operation_text(m.operation), m.frame, m.related,
@@ -204,7 +204,9 @@ std::string what_happened(const Moment& m) {
     case MomentKind::slowed_down:
       break;
   }
-  return analysis::sentence(m.finding) + more_of_it(m) + ".";
+  std::string sentence = analysis::sentence(m.finding);
+  if (sentence.find("frame") == std::string::npos) sentence += fmt::format(" (frame {})", m.frame);
+  return sentence + more_of_it(m) + ".";
 }
 
 std::string what_the_standard_says(const Moment& m) {

@@ -145,6 +145,20 @@ TEST_CASE("an answer that takes many times what is usual is told") {
   CHECK(moment.lost + moment.usual == 501us);
 }
 
+TEST_CASE("time that two losses share is lost once") {
+  const auto at = [](int time) { return wire::Instant(wire::Duration(time)); };
+  CoveredTime time;
+  time.add(at(10), at(20));
+  time.add(at(30), at(40));
+  CHECK(time.total() == wire::Duration(20));
+  time.add(at(35), at(50));
+  CHECK(time.total() == wire::Duration(30));
+  time.add(at(5), at(60));
+  CHECK(time.total() == wire::Duration(55));
+  for (int i = 100; i < 200; ++i) time.add(at(10 * i), at(10 * i + 1));
+  CHECK(time.total() == wire::Duration(155));
+}
+
 TEST_CASE("credits are told by acknowledgements") {
   ExplainedTalk e;
   e.talk.send(100);

@@ -35,7 +35,7 @@ TEST_CASE("a packet lost in front of the capture, asked for by a NAK") {
   CHECK(loss.reacted_after() == 21us);
   CHECK(loss.time_lost() == 32us);
   CHECK(e.account().losses->by_cause[static_cast<std::size_t>(LossCause::nak)] == 1);
-  CHECK(e.account().losses->time_lost == 32us);
+  CHECK(e.account().losses->time_lost.total() == 32us);
   CHECK(e.account().retransmitted[0] == 2);
 }
 
