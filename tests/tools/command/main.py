@@ -15,8 +15,8 @@ import complaint_cases  # noqa: F401  (a module registers its cases when it is i
 import demo_cases  # noqa: F401
 import diff_cases  # noqa: F401
 import documentation_cases  # noqa: F401
-import explain_page_cases  # noqa: F401
 import explain_cases  # noqa: F401
+import explain_page_cases  # noqa: F401
 import information_cases  # noqa: F401
 import peer_cases  # noqa: F401
 import pingpong_cases  # noqa: F401
