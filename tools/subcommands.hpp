@@ -11,6 +11,7 @@
 namespace softrnic::tools {
 
 int run_check(int argc, char** argv);
+int run_craft(int argc, char** argv);
 int run_demo(int argc, char** argv);
 int run_diff(int argc, char** argv);
 int run_explain(int argc, char** argv);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string>
 
 namespace softrnic::fabric {
 
@@ -99,6 +100,22 @@ std::size_t header_field_width(std::string_view text) {
     look(header, kIpv6Addresses);
   }
   return width;
+}
+
+void for_each_header_field(const std::function<void(std::string_view name)>& visit) {
+  const auto visit_all = [&](std::string_view header, std::span<const Field> fields) {
+    for (const Field& field : fields) {
+      std::string name(header);
+      visit(name.append(".").append(field.name));
+    }
+  };
+  for (const TransportHeader& header : kTransportHeaders) visit_all(header.name, header.fields);
+  visit_all("udp", wire::UdpHeader::kFields);
+  visit_all("ipv4", wire::Ipv4Header::kFields);
+  for (const std::string_view header : {"ipv6", "grh"}) {
+    visit_all(header, wire::Ipv6Header::kFields);
+    visit_all(header, kIpv6Addresses);
+  }
 }
 
 bool is_header_field(std::string_view name) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -26,5 +27,8 @@ std::size_t header_field_width(std::string_view name);
 
 // No value when the frame has no such field.
 std::optional<BitRange> find_header_field(const wire::PacketView& packet, std::string_view name);
+
+// Every name there is, with its header's in front ("bth.psn"), header by header.
+void for_each_header_field(const std::function<void(std::string_view name)>& visit);
 
 }  // namespace softrnic::fabric

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 import cases
 import check_cases  # noqa: F401
 import complaint_cases  # noqa: F401  (a module registers its cases when it is imported)
+import craft_cases  # noqa: F401
 import demo_cases  # noqa: F401
 import diff_cases  # noqa: F401
 import documentation_cases  # noqa: F401
