@@ -9,15 +9,18 @@
 #include <string>
 
 #include "capture/whole_file.hpp"
+#include "difference_report.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
 #include "limited_resources.hpp"
 #include "nic/event_loop.hpp"
 #include "out_of_band.hpp"
 #include "payload_pattern.hpp"
+#include "replay/difference.hpp"
 #include "replay_live.hpp"
 #include "replay_side_report.hpp"
 #include "replay_stage.hpp"
+#include "temporary_file.hpp"
 
 namespace softrnic::tools {
 
@@ -26,6 +29,7 @@ namespace {
 constexpr int kAlike = 0;
 constexpr int kDiffers = 1;
 constexpr int kCouldNot = 2;
+constexpr std::size_t kDifferencesShown = 10;
 // The peer may have missed our last acknowledgement and asks again: stay until it has been quiet.
 constexpr wire::Duration kQuiet = std::chrono::milliseconds(300);
 constexpr wire::Duration kLongestLinger = std::chrono::seconds(5);
@@ -84,6 +88,7 @@ class SideRun {
   void meet_as_server();
   void play();
   void linger();
+  void compare();
   int report();
   void say(const std::string& text) const;
 
@@ -96,6 +101,9 @@ class SideRun {
   std::unique_ptr<replay::SideReplay> far_side_;
   std::unique_ptr<replay::RecordedConnection> far_connection_;
   SideReplayResult result_;
+  DeviceOptions device_;
+  std::optional<TemporaryFile> own_capture_;  // of the live frames, when the user wants none
+  std::optional<replay::DifferenceReport> difference_;
 };
 
 replay::RecordedConnection read_connection(const LiveReplayOptions& options) {
@@ -106,6 +114,7 @@ replay::RecordedConnection read_connection(const LiveReplayOptions& options) {
 
 SideRun::SideRun(const LiveReplayOptions& options)
     : options_(options), connection_(read_connection(options)) {
+  device_ = options.device;
   result_.path = options.path;
   result_.mode = options.mode_name;
   result_.stream = connection_.chosen.stream.index;
@@ -260,8 +269,12 @@ replay::KeyMap SideRun::key_map(const replay::RecordedMemory& memory) const {
 }
 
 void SideRun::set_stage() {
+  if (!options_.side.no_diff && device_.capture_path.empty()) {
+    own_capture_.emplace(".pcapng");
+    device_.capture_path = own_capture_->path();
+  }
   if (!options_.in_memory()) {
-    live_stage_ = make_live_stage(options_.device);
+    live_stage_ = make_live_stage(device_);
     stage_ = live_stage_.get();
     return;
   }
@@ -269,8 +282,8 @@ void SideRun::set_stage() {
                            connection_.sides[1 - side_number()].address};
   // A card that talks to itself in the capture is two here.
   if (addresses.ours == addresses.theirs) addresses.theirs.bytes[15] ^= 1;
-  memory_stage_ = std::make_unique<MemoryStage>(options_.device, addresses,
-                                                connection_.chosen.stream.first_time);
+  memory_stage_ =
+      std::make_unique<MemoryStage>(device_, addresses, connection_.chosen.stream.first_time);
   stage_ = memory_stage_.get();
 }
 
@@ -404,15 +417,43 @@ void SideRun::linger() {
   }
 }
 
+// The captured dialogue and the live one side by side.
+void SideRun::compare() {
+  if (options_.side.no_diff || result_.interrupted) return;
+  replay::ConnectionChoice choice;
+  choice.stream = result_.stream;
+  if (connection_.sides[0].qpn != analysis::kUnknownQpn &&
+      connection_.sides[1].qpn != analysis::kUnknownQpn) {
+    choice.ends = {replay::EndName{connection_.sides[0].address, connection_.sides[0].qpn},
+                   replay::EndName{connection_.sides[1].address, connection_.sides[1].qpn}};
+  }
+  replay::DifferenceOptions options;
+  // A peer that does not say what the captured one said is no peer to compare messages with.
+  if (requester() && side_->gave_up_hearing()) options.only_asked_by = 0;
+  auto report = replay::compare_captures({options_.path, choice}, {device_.capture_path, {}},
+                                         options, show_reading());
+  if (!report) throw Failure(kCouldNot, report.error());
+  difference_ = std::move(*report);
+}
+
 int SideRun::report() {
+  const DifferenceNames names{options_.path, own_capture_ ? "this replay" : device_.capture_path};
   if (options_.json) {
     auto json = side_replay_json(result_, connection_, side_number(), *side_);
     json["memory"] = memory_json(side_->memory());
     json["seed"] = options_.device.seed;
+    if (difference_) {
+      json["difference"] = nlohmann::ordered_json::parse(difference_json(*difference_, names));
+    }
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("{}", side_replay_text(result_, connection_, side_number(), *side_));
+    if (difference_) {
+      fmt::print("{}",
+                 difference_text(*difference_, names, options_.verbose ? 0 : kDifferencesShown));
+    }
   }
+  if (difference_ && !difference_->empty()) return kDiffers;
   if (!result_.completed || side_->counts().answers_different != 0) return kDiffers;
   return kAlike;
 }
@@ -444,6 +485,7 @@ int SideRun::run() {
   play();
   linger();
   stage_->close_capture();
+  compare();
   return report();
 }
 

@@ -137,6 +137,7 @@ void ReplaySideOptions::add_to(CommandLine& line) {
             "is one region");
   line.flag("faithful", faithful,
             "responder: refuse what the captured one refused, RNR NAKs and access errors");
+  line.flag("no-diff", no_diff, "do not compare the captured and the live dialogue in the end");
   line.seconds("patience", patience,
                "requester: how long to wait for messages of the peer that the capture has (default "
                "1)");

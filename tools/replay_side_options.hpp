@@ -51,6 +51,7 @@ struct ReplaySideOptions {
   bool keeps_refused = false;
   bool invalidates = false;
   bool faithful = false;
+  bool no_diff = false;
   double patience = 1;
   double timeout = 15;
   std::string memory_path;

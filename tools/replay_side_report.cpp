@@ -180,13 +180,13 @@ std::string side_replay_text(const SideReplayResult& result,
     }
   }
   if (counts.messages != 0 || replay.heard_in_capture() != 0) {
-    text += fmt::format("  {} messages taken from the peer, {} of them as captured\n",
-                        counts.messages, counts.messages_as_captured);
+    text += fmt::format(
+        "  {} operations of the peer served (captured: {}); {} messages taken, {} of them as "
+        "captured\n",
+        replay.heard(), replay.heard_in_capture(), counts.messages, counts.messages_as_captured);
   }
   if (replay.gave_up_hearing() && replay.heard() < replay.heard_in_capture()) {
-    text +=
-        fmt::format("  the peer asked or told {} times, in the capture {} times: not waited for\n",
-                    replay.heard(), replay.heard_in_capture());
+    text += "    the others were waited for in vain (--patience)\n";
   }
   if (connection.sides[side].left_out != 0) {
     text += fmt::format("  {} messages left out: the capture has too little of them\n",

@@ -58,7 +58,6 @@ class Recorder {
     std::uint32_t base = 0;    // operations before the analyzer's present stream
     std::uint32_t done = 0;    // completed, from the first on
     std::uint32_t spoken = 0;  // whole messages it sent
-    std::uint32_t partial_frame = 0;
     wire::Instant done_at{};
     wire::Instant spoken_at{};
     std::vector<std::int32_t> places;  // relative PSN of each operation
@@ -88,6 +87,7 @@ class Recorder {
   std::array<Side, 2> sides_;
   std::array<std::vector<bool>, 2> incomplete_;
   std::vector<Scattered> scattered_;
+  std::unordered_map<std::uint32_t, std::uint8_t> partial_;  // by first frame: whose
   std::uint32_t stream_ = analysis::kNone;
   std::uint32_t largest_payload_ = 0;
   analysis::Analyzer analyzer_;
@@ -214,8 +214,8 @@ bool Recorder::on_request(std::uint8_t from, const analysis::Frame& frame,
   if (record.message == analysis::kNone) return true;
   const analysis::Message& message = analyzer_.message(record.message);
   if (message.number == 0) {
-    if (message.first_frame != side.partial_frame) ++result_.sides[from].left_out;
-    side.partial_frame = message.first_frame;
+    // Its beginning is not in the capture, or yet to come: settle() will tell.
+    partial_.emplace(message.first_frame, from);
     return true;
   }
   if (side.base + message.number > side.places.size()) begin(from, frame, record);
@@ -296,6 +296,12 @@ void Recorder::advance(std::uint8_t which, wire::Instant at) {
 
 // The analyzer lets go of a message: nothing can change it any more.
 void Recorder::settle(const analysis::Message& message) {
+  if (const auto partial = partial_.find(message.first_frame); partial != partial_.end()) {
+    // One whose beginning came later has given its packets to that.
+    if (message.packets != 0) ++result_.sides[partial->second].left_out;
+    partial_.erase(partial);
+    return;
+  }
   for (const std::uint8_t side : {std::uint8_t{0}, std::uint8_t{1}}) {
     const auto index = operation_of(side, message);
     if (!index) continue;

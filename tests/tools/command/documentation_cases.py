@@ -13,7 +13,9 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
+import tempfile
 
 import pingpong_cases
 import processes
@@ -31,7 +33,8 @@ def _shape(text):
 
 def _compare(command, printed, expected):
     position = 0
-    shape = str if command.startswith(("demo", "check", "diff", "replay")) else _shape
+    exact = command.startswith(("demo", "check", "diff", "replay")) and "shm:" not in command
+    shape = str if exact else _shape
     got = shape(printed)
     parts = [shape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M)]
     for number, part in enumerate(parts):
@@ -93,14 +96,34 @@ def _(context):
 
 
 def _run_examples(context, name, least):
-    """Examples that need no network: each runs by itself, at the top of the tree."""
+    """Examples that need no network, in a folder where pcaps/ is. One in the background is
+    interrupted, if it does not end by itself, when the next one has ended."""
     blocks = _BLOCK.findall(_read(name))
     check(len(blocks) >= least, f"only {len(blocks)} examples were found")
-    for _, command, expected in blocks:
-        done = subprocess.run([context.program, *shlex.split(command)], check=False,
-                              cwd=os.path.dirname(_DOCUMENTS), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True)
-        _compare(command, done.stdout + done.stderr, expected)
+    with tempfile.TemporaryDirectory(dir=context.folder) as folder:
+        os.symlink(os.path.join(os.path.dirname(_DOCUMENTS), "pcaps"), os.path.join(folder, "pcaps"))
+        surroundings = {"cwd": folder, "stdin": subprocess.DEVNULL,
+                        "env": {**os.environ, "SOFTRNIC_SHM_DIR": os.path.join(folder, "shm")}}
+        waiting = None
+        for background, command, expected in blocks:
+            words = [os.path.abspath(context.program), *shlex.split(command)]
+            if background:
+                process = processes.start(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                          text=True, **surroundings)
+                begun = pingpong_cases.await_line(process, "waiting for")
+                waiting = (process, command, begun, expected)
+                continue
+            done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=120,
+                                  **surroundings)
+            if waiting is not None:
+                process, earlier, begun, earlier_expected = waiting
+                with processes.running(process):
+                    if " --as " not in earlier:
+                        process.send_signal(signal.SIGINT)
+                    _, output, errors = processes.finish(process)
+                _compare(earlier, begun + output + errors, earlier_expected)
+                waiting = None
+            _compare(command, done.stdout + done.stderr, expected)
 
 
 @case("documentation/the examples of docs/check.md")
