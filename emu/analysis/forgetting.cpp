@@ -22,8 +22,28 @@ void Forgetting::take_in(NumberSpace& n, std::uint32_t direction) {
   }
 }
 
+// Who is forgotten next was not looked at for long and is in no cache: it is fetched in three
+// steps, each of which needs the one before.
+void Forgetting::fetch_ahead() const {
+  constexpr std::size_t kStep = 6;
+  if (order_.size() <= 3 * kStep) return;
+  streams_.prefetch(order_[3 * kStep] >> 1);
+  if (const NumberSpace* n = streams_.direction(order_[2 * kStep] >> 1).requests.get()) {
+    n->prefetch();
+  }
+  const std::uint32_t next = order_[kStep];
+  if (const NumberSpace* n = streams_.direction(next >> 1).requests.get()) {
+    if ((next & 1) != 0) {
+      n->responses.prefetch();
+    } else {
+      n->sent.prefetch();
+    }
+  }
+}
+
 void Forgetting::make_room() {
   while (order_.size() > remembered_) {
+    fetch_ahead();
     const std::uint32_t oldest = order_.front();
     order_.pop_front();
     const Direction& d = streams_.direction(oldest >> 1);

@@ -38,6 +38,7 @@ class Forgetting {
  private:
   void take_in(NumberSpace& numbers, std::uint32_t direction);
   void make_room();
+  void fetch_ahead() const;
   void pay(const Direction& d, NumberSpace& numbers);
   void drop_sent(NumberSpace& numbers);
   static bool is_sent_needed(const Direction& d, NumberSpace& numbers);

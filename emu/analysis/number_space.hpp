@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "analysis/credit_limit.hpp"
@@ -233,6 +234,13 @@ struct NumberSpace {
     if (to.since(unacknowledged) > kReach || to.before(unacknowledged))
       unacknowledged = to - kReach;
     if (to.since(forgotten) > kReach || to.before(forgotten)) forgotten = to - kReach;
+  }
+
+  // It will be looked at soon.
+  void prefetch() const {
+    constexpr std::size_t kLine = 64;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(this);
+    for (std::size_t at = 0; at < sizeof(NumberSpace); at += kLine) __builtin_prefetch(bytes + at);
   }
 
   // Nothing was heard of it for long: it takes no more than it needs.

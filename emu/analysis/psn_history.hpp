@@ -66,6 +66,11 @@ class PsnHistory {
     if (room_ > kFewest && size_ * 4 <= room_) resize(2 * size_);
   }
 
+  // The oldest will be looked at soon.
+  void prefetch() const {
+    if (size_ != 0) __builtin_prefetch(&entries_[head_]);
+  }
+
   // Gives back what is not used, where nothing is likely to come soon.
   void trim() {
     std::uint32_t room = kFewest;

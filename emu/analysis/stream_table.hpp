@@ -57,6 +57,8 @@ class StreamTable {
   // The direction of a packet, which has a stream then. A response tells who is whose peer.
   std::uint32_t direction_of(const Frame& frame);
   Direction& direction(std::uint32_t index) { return directions_[index]; }
+  // It will be looked at soon.
+  void prefetch(std::uint32_t index) const { __builtin_prefetch(&directions_[index]); }
   Direction* peer(const Direction& d) { return d.peer == kNone ? nullptr : &directions_[d.peer]; }
 
   std::size_t size() const { return streams_.size(); }
