@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""softrnic diff, on captures of the demo, in which alice misbehaves or does not."""
+"""softrnic diff: on the samples, on runs of the demo, and on replays against peers that misbehave."""
 
 import json
 import os
 
+import network
+import processes
 from cases import case, check
 
 _PCAPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../pcaps")
@@ -111,3 +113,60 @@ def _(context):
         done = context.run("diff", *words)
         check(done.returncode == _COULD_NOT and done.stdout == "" and done.stderr.count("\n") == 1
               and what in done.stderr, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+# What a live peer does, and the kind and words of the first difference that it makes.
+_MISBEHAVIOURS = (
+    (None, None, ""),
+    ("rx silence 1st WRITE", "timeout", "was silent to the WRITE of message 5"),
+    ("tx rewrite syndrome 0x62 5th ACK", "refusal",
+     "refused the WRITE of message 5 with NAK remote access error; the captured one acknowledged"),
+    ("tx rewrite syndrome 0x2c 2nd ACK", "rnr_nak", "was not ready for the SEND of message 2"),
+    ("tx rewrite msn +3 2nd ACK", "msn", "answered the SEND of message 2 with MSN 5, 3 more"),
+    ("tx rewrite psn +1 2nd ACK", "stray_answer", "an acknowledgement of PSN +2 at the SEND"),
+    ("tx corrupt payload 1st READ RESPONSE repair-icrc", "response_payload", "1 of 64"),
+    ("tx drop 1st READ RESPONSE MIDDLE", "response_gap", "left out responses to the READ"),
+    ("tx duplicate 3ms 2nd ACK", "repeated_answer", "answered the SEND of message 2 again"),
+    ("tx rewrite opcode 0x0d 1st READ RESPONSE LAST", "response_opcode",
+     "READ response First; the captured one with RC RDMA READ response Last"),
+    ("tx corrupt icrc 2nd ACK", "bad_icrc", "an acknowledgement at the SEND of message 2 with a"),
+    ("tx delay 500ms 2nd ACK", "timeout", "was silent to the SEND of message 2"),
+)
+_KEY, _ADDRESS, _PORT = 0x1234, 0x7000, "18741"
+
+
+def _play_against_peer(context, sample, script, live):
+    """Replays a sample's requester against a peer that follows a script; writes `live`."""
+    memory = os.path.join(context.folder, "diff-memory")
+    done = context.run("replay", sample, "--as", "requester", "--memory", memory, "--json")
+    check(done.returncode == 0, done.stdout + done.stderr)
+    prepared = json.loads(done.stdout)
+    peer = context.start("peer", "--link", "tap:tap1", "--ip", "fd00:77::1/64", "--json",
+                         "--listen", _PORT, "--no-echo", "--region",
+                         str(max(prepared["memory"]["size"], 1)), "--key", str(_KEY), "--address",
+                         str(_ADDRESS), "--load", memory, "--message-size", "1M", "--mtu",
+                         str(prepared["path_mtu"]), *script, inside=context.network)
+    with processes.running(peer):
+        check("ready" in peer.stdout.readline(), "the peer does not start")
+        return context.run("replay", sample, "--to", "tap:tap2", "--ip", "fd00:77::2/64", "--as",
+                           "requester", "--peer", f"{network.BRIDGE_IPV4}:{_PORT}", "--peer-key",
+                           str(_KEY), "--peer-address", str(_ADDRESS), "--primed", "--pace", "fast",
+                           "--ack-timeout", "16", "-w", live, "--json", inside=context.network)
+
+
+@case("diff/a live peer's misbehaviour is the first difference")
+def _(context):
+    sample = _sample("rc-all-v6")
+    for number, (rule, kind, words) in enumerate(_MISBEHAVIOURS):
+        script = os.path.join(context.folder, f"misbehaviour{number}.toml")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f'fault = ["{rule}"]\n' if rule else "fault = []\n")
+        live = os.path.join(context.folder, f"misbehaviour{number}.pcapng")
+        done = _play_against_peer(context, sample, ["--script", script], live)
+        report = _diff(context, sample, live, "--late", "0")
+        first = _first(report)
+        said = f"{rule}\n{json.dumps(report, indent=1)}\n{done.stdout}{done.stderr}"
+        if kind is None:
+            check(first is None and report["connections"][0]["messages"] > 10, said)
+        else:
+            check(first is not None and first[1] == kind and words in first[2], said)
