@@ -81,16 +81,16 @@ def run(words):
     return done.stdout
 
 
-def programs(softrnic):
+def programs(softrnic, first):
     """Name, and the command for a file at its captured pace and at full speed."""
-    yield ("softrnic", lambda path: [softrnic, "replay", path, "--to", "packet:v0", "--json"],
+    yield ("softrnic", lambda path: [*first, softrnic, "replay", path, "--to", "packet:v0", "--json"],
            lambda path, loops: [softrnic, "replay", path, "--to", "packet:v0", "--pace", "fast",
                                 "--loop", str(loops), "--json"])
     tcpreplay = shutil.which("tcpreplay")
     if tcpreplay is None:
         print("tcpreplay is not installed: softrnic alone")
         return
-    yield ("tcpreplay", lambda path: [tcpreplay, "--intf1", "v0", path],
+    yield ("tcpreplay", lambda path: [*first, tcpreplay, "--intf1", "v0", path],
            lambda path, loops: [tcpreplay, "--intf1", "v0", "--topspeed", "--preload-pcap",
                                 "--loop", str(loops), path])
 
@@ -101,7 +101,7 @@ def precision(folder, softrnic, arguments):
         path = os.path.join(folder, f"gap{gap_us}.pcap")
         frames = max(200, min(arguments.frames, arguments.seconds * 10**6 // gap_us))
         write_capture(path, frames, 1098, gap)
-        for name, paced, _ in programs(softrnic):
+        for name, paced, _ in programs(softrnic, arguments.first):
             receiver = Receiver("v1")
             said = run(paced(path))
             stamps = receiver.take()
@@ -119,7 +119,7 @@ def full_speed(folder, softrnic, arguments):
         path = os.path.join(folder, f"size{size}.pcap")
         write_capture(path, 10_000, size, 1000)
         loops = max(1, arguments.frames * 4 // 10_000)
-        for name, _, fast in programs(softrnic):
+        for name, _, fast in programs(softrnic, arguments.first):
             said = run(fast(path, loops))
             if name == "softrnic":
                 report = json.loads(said)
@@ -138,6 +138,9 @@ def main():
     parser.add_argument("--softrnic", default=os.path.join(TOP, "build/release/bin/softrnic"))
     parser.add_argument("--frames", type=int, default=100_000, help="of a capture, at most")
     parser.add_argument("--seconds", type=int, default=5, help="that a paced replay takes, at most")
+    parser.add_argument("--realtime", dest="first", action="store_const", default=[],
+                        const=["chrt", "-f", "50"],
+                        help="paced replays before everything else, for machines that are busy")
     arguments = parser.parse_args()
     if "SOFTRNIC_IN_NAMESPACE" not in os.environ:
         os.environ["SOFTRNIC_IN_NAMESPACE"] = "1"

@@ -72,7 +72,7 @@ TEST_CASE("packets that are unlike are marked", "[side_by_side]") {
   const Dialogue b = live.dialogue();
   const auto rows = lay_side_by_side(a, 0, b, 0);
   CHECK(count(rows, '|') == 1);
-  const std::string text = side_by_side_text(a, 0, b, 0, 100, 1);
+  const std::string text = side_by_side_text(a, 0, b, 0, 140, 1);
   INFO(text);
   CHECK(text.find(" | ") != std::string::npos);
   CHECK(text.find("READ response Middle +5 len 256") != std::string::npos);
