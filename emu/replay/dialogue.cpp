@@ -93,20 +93,50 @@ void Dialogue::add(const analysis::Analyzer& analyzer, const analysis::Frame& fr
   stream_of_.push_back(record.stream);
 }
 
+// Messages in the order of their PSNs: one that was lost before the point of capture is seen when
+// it is sent again, behind others. Returns where each has its place.
+std::vector<std::uint32_t> Dialogue::place_messages(const analysis::Analyzer& analyzer) {
+  struct Position {
+    std::int64_t psn = 0;  // without a wrap
+    std::uint32_t index = 0;
+  };
+  std::vector<std::array<std::vector<Position>, 2>> positions(connections_.size());
+  for (std::uint32_t i = 0; i < analyzer.message_count(); ++i) {
+    const analysis::Message& message = analyzer.message(i);
+    // One that came to nothing: its packets were found to be another's.
+    const bool empty = message.packets == 0 && message.repetitions == 0;
+    if (message.stream >= connections_.size() || empty) continue;
+    auto& list = positions[message.stream][message.requester];
+    Position position{0, i};
+    if (!list.empty()) {
+      const wire::Psn last(analyzer.message(list.back().index).first_psn);
+      position.psn = list.back().psn + wire::Psn(message.first_psn).since(last);
+    }
+    list.push_back(position);
+  }
+  std::vector<std::uint32_t> place(analyzer.message_count(), kNone);
+  for (std::uint32_t stream = 0; stream < connections_.size(); ++stream) {
+    for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+      auto& list = positions[stream][side];
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Position& a, const Position& b) { return a.psn < b.psn; });
+      for (const Position& position : list) {
+        auto& messages = connections_[stream].messages[side];
+        place[position.index] = static_cast<std::uint32_t>(messages.size());
+        messages.push_back({analyzer.message(position.index), {}, {}});
+      }
+    }
+  }
+  return place;
+}
+
 // Sorts packets and messages by connection, and says which packets are a message's.
 void Dialogue::build(const analysis::Analyzer& analyzer, std::vector<MalformedPacket> malformed) {
   connections_.resize(analyzer.stream_count());
   for (std::uint32_t i = 0; i < connections_.size(); ++i) {
     connections_[i].stream = analyzer.stream(i);
   }
-  std::vector<std::uint32_t> place(analyzer.message_count(), kNone);
-  for (std::uint32_t i = 0; i < analyzer.message_count(); ++i) {
-    const analysis::Message& message = analyzer.message(i);
-    if (message.stream >= connections_.size()) continue;
-    auto& messages = connections_[message.stream].messages[message.requester];
-    place[i] = static_cast<std::uint32_t>(messages.size());
-    messages.push_back({message, {}, {}});
-  }
+  const std::vector<std::uint32_t> place = place_messages(analyzer);
   for (std::size_t i = 0; i < packets_.size(); ++i) {
     if (stream_of_[i] >= connections_.size()) continue;
     DialogueConnection& connection = connections_[stream_of_[i]];
@@ -114,7 +144,8 @@ void Dialogue::build(const analysis::Analyzer& analyzer, std::vector<MalformedPa
     const std::uint32_t message = packet.message;
     packet.message = kNone;
     const auto index = static_cast<std::uint32_t>(connection.packets.size());
-    if (message != kNone && analyzer.message(message).stream == stream_of_[i]) {
+    const bool placed = message != kNone && place[message] != kNone;
+    if (placed && analyzer.message(message).stream == stream_of_[i]) {
       packet.message = place[message];
       DialogueMessage& of =
           connection.messages[analyzer.message(message).requester][place[message]];

@@ -98,6 +98,7 @@ class Dialogue {
 
   void add(const analysis::Analyzer& analyzer, const analysis::Frame& frame,
            const analysis::PacketRecord& record);
+  std::vector<std::uint32_t> place_messages(const analysis::Analyzer& analyzer);
   void build(const analysis::Analyzer& analyzer, std::vector<MalformedPacket> malformed);
 
   std::vector<DialogueConnection> connections_;

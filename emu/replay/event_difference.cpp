@@ -327,21 +327,22 @@ std::int32_t signed_24(std::uint32_t value) {
   return static_cast<std::int32_t>(value << 8) >> 8;
 }
 
-// The answer that completed a message of its own, and how far its MSN is from the message's number.
+// The answer that completed a message, and how far its MSN is from the message's number.
 struct Count {
   const DialoguePacket* packet = nullptr;
   std::int32_t ahead = 0;
 };
 
 std::optional<Count> count_of(const DialogueConnection& connection,
-                              const DialogueMessage& message) {
+                              const std::vector<DialogueMessage>& messages, std::uint32_t number) {
+  const DialogueMessage& message = messages[number];
   if (message.facts.state != MessageState::complete || message.facts.repetitions != 0) return {};
   for (const std::uint32_t index : message.answers) {
     const DialoguePacket& packet = connection.packets[index];
     // First responses may come before the READ counts.
     const bool counts = packet.frame == message.facts.completed_frame && !packet.spoilt &&
                         packet.info().has(wire::kAeth) && packet.syndrome.is_ack();
-    if (counts) return Count{&packet, signed_24(packet.msn - message.facts.number)};
+    if (counts) return Count{&packet, signed_24(packet.msn - (number + 1))};
   }
   return {};
 }
@@ -377,9 +378,9 @@ void compare_msns(const ConnectionPair& pair, std::uint8_t requester,
   for (const AlignedPair& both : aligned) {
     const bool paired = both.captured != kNone && both.live != kNone;
     captured.push_back(
-        paired ? count_of(pair.captured, pair.captured_messages(requester)[both.captured])
+        paired ? count_of(pair.captured, pair.captured_messages(requester), both.captured)
                : std::nullopt);
-    live.push_back(paired ? count_of(pair.live, pair.live_messages(requester)[both.live])
+    live.push_back(paired ? count_of(pair.live, pair.live_messages(requester), both.live)
                           : std::nullopt);
   }
   const std::int32_t usual_captured = usual(captured);
