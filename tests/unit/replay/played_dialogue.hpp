@@ -53,6 +53,15 @@ class Play {
 
   // One operation, and time for all its repetitions.
   Play& ask(SendOperation operation, std::uint32_t length, std::size_t offset = 0) {
+    return post(operation, length, offset).settle();
+  }
+
+  Play& settle() {
+    world_.run_for(std::chrono::seconds(8));
+    return *this;
+  }
+
+  Play& post(SendOperation operation, std::uint32_t length, std::size_t offset = 0) {
     if (operation == SendOperation::send) responder_->receive(1, kReceived, kBuffer - kReceived);
     transport::SendRequest request;
     request.operation = operation;
@@ -60,7 +69,6 @@ class Play {
     request.remote_key = responder_->keys.remote;
     request.swap_add = 7;
     requester_->send(request, offset, length);
-    world_.run_for(std::chrono::seconds(8));
     return *this;
   }
 

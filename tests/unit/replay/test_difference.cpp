@@ -271,6 +271,33 @@ TEST_CASE("differences are in the order in which the live dialogue shows them", 
   CHECK(kinds == std::vector<std::string>{"msn", "response_payload", "timeout"});
 }
 
+TEST_CASE("what was lost before the point of capture is no other message", "[difference]") {
+  const char* rule = GENERATE("tx drop 2nd SEND", "tx drop 1st WRITE FIRST",
+                              "tx drop 1st WRITE LAST", "tx drop 1st READ");
+  const auto ask = [](Play& play) {
+    for (const std::uint32_t length : {10, 20, 30, 40}) play.post(SendOperation::send, length);
+    play.post(SendOperation::rdma_write, 700).post(SendOperation::rdma_read, 300, 8192);
+    play.post(SendOperation::send, 50).settle();
+  };
+  PlayOptions options;
+  options.faults_at_requester = {rule};
+  Play lossy(options);
+  ask(lossy);
+  Play clean(live_options());
+  ask(clean);
+  const DifferenceReport report = compare(lossy, clean);
+  INFO(rule << "\n" << all_of(report));
+  CHECK(report.empty());
+  CHECK(report.connections.at(0).messages == 7);
+  const DifferenceReport back = compare(clean, lossy);
+  INFO(all_of(back));
+  for (const DialogueDifference& difference : back.connections.at(0).differences) {
+    CHECK(std::string(difference.kind).find("message_") == std::string::npos);
+    CHECK(std::string(difference.kind).find("other_") == std::string::npos);
+    CHECK(difference.kind != "msn");
+  }
+}
+
 TEST_CASE("lateness counts from the limit that is set", "[difference]") {
   Play captured;
   captured.ask_all();
