@@ -7,6 +7,7 @@ import os
 import signal
 
 import network
+import pingpong_cases
 import processes
 from cases import case, check
 
@@ -122,3 +123,39 @@ def _(context):
         _against_peer(context, path)
         count += 1
     check(count > 10, f"only {count} samples")
+
+
+@case("live replay/Ctrl-C ends it while it waits, and while it plays")
+def _(context):
+    path = os.path.join(_PCAPS, "rc-all-v6.pcapng")
+    waits = ["--as", "responder", "--listen", "18741"]
+    plays = ["--as", "requester", "--peer-qpn", "0x99", "--peer-gid", "fd00:77::9", "--captured-keys",
+             "--ack-timeout", "0", "--timeout", "0"]
+    for words, line in ((waits, "waiting for the client"), (plays, "us: ")):
+        replay = context.start("replay", path, "--to", "tap:tap2", "--ip", "fd00:77::2/64", *words,
+                               inside=context.network)
+        with processes.running(replay):
+            said = pingpong_cases.await_line(replay, line)
+            replay.send_signal(signal.SIGINT)
+            status, output, errors = processes.finish(replay)
+        check(status == _DIFFERS and errors.count("\n") <= 1, f"{status}\n{said}{output}{errors}")
+        check("interrupted" in output + errors, f"{said}{output}{errors}")
+
+
+@case("live replay/what does not go together gets one line")
+def _(context):
+    path = os.path.join(_PCAPS, "rc-all-v6.pcapng")
+    memory = ["--to", "memory", "--as", "requester"]
+    for words in (["--as", "requester"], ["--to", "memory", "--as", "king"],
+                  [*memory, "--stream", "9"], [*memory, "--connection", "x-y"],
+                  [*memory, "--stream", "0", "--connection", "[fd00::1]-[fd00::2]"],
+                  [*memory, "--pace", "0"], [*memory, "--map", "1=2"], [*memory, "--qpn", "1"],
+                  [*memory, "--peer", "host"], [*memory, "--captured-keys", "--peer-key", "1"],
+                  ["--to", "tap:x", "--as", "requester"],
+                  ["--to", "tap:x", "--as", "requester", "--peer", "host:0"],
+                  ["--to", "tap:x", "--as", "responder", "--peer", "host"],
+                  ["--as", "requester", "--memory", "/nowhere/at/all"]):
+        done = context.run("replay", path, *words)
+        said = f"replay {words}: {done.returncode}\n{done.stdout}{done.stderr}"
+        check(done.returncode == _COULD_NOT and done.stderr.count("\n") == 1, said)
+        check(done.stderr.startswith("softrnic replay: "), said)
