@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::array kSubcommands{
     Subcommand{"analyze", "the same as explain", run_explain},
+    Subcommand{"capture", "every frame of a shared-memory segment to a file or a pipe, live",
+               run_capture},
     Subcommand{"check", "is every frame of a capture right? What went wrong first?", run_check},
     Subcommand{"craft", "packets from a short description, to a file or a link", run_craft},
     Subcommand{"demo", "two NICs on one lossy wire, in a moment and without any privilege",

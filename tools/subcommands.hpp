@@ -10,6 +10,7 @@
 
 namespace softrnic::tools {
 
+int run_capture(int argc, char** argv);
 int run_check(int argc, char** argv);
 int run_craft(int argc, char** argv);
 int run_demo(int argc, char** argv);

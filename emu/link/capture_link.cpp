@@ -72,7 +72,9 @@ CaptureFile::~CaptureFile() {
 
 wire::Expected<std::shared_ptr<CaptureFile>, OpenError> CaptureFile::create(
     const std::string& path) {
-  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  FileDescriptor file(path == "-"
+                          ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                          : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file.valid()) {
     const int error = errno;
     return wire::Unexpected{OpenError{"cannot write the capture \"" + path +
@@ -104,6 +106,11 @@ void CaptureFile::write(wire::Instant at, std::uint32_t interface, Direction dir
     impl_->flush();
     impl_->last_flush = at;
   }
+}
+
+bool CaptureFile::flush() {
+  if (impl_->file.valid()) impl_->flush();
+  return !impl_->failed;
 }
 
 bool CaptureFile::close() {

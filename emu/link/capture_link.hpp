@@ -18,6 +18,7 @@ enum class Direction : std::uint8_t { inbound = 1, outbound = 2 };
 // One pcapng file being written. Not thread-safe.
 class CaptureFile {
  public:
+  // "-" is standard output.
   static wire::Expected<std::shared_ptr<CaptureFile>, OpenError> create(const std::string& path);
   ~CaptureFile();
   CaptureFile(const CaptureFile&) = delete;
@@ -27,6 +28,8 @@ class CaptureFile {
   std::uint32_t add_interface(std::string_view name, std::uint32_t snap_length = 0);
   void write(wire::Instant at, std::uint32_t interface, Direction direction,
              const wire::ByteChain& frame, std::string_view comment = {});
+  // Hands on what has gathered, for one who reads the file meanwhile; false when any write failed.
+  bool flush();
   // Flushes; false when any write failed (full disk).
   bool close();
 

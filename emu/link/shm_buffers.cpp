@@ -53,6 +53,7 @@ void Buffers::append(std::uint32_t buffer, std::size_t port, wire::Instant now) 
     next_[loans.last] = number;
   }
   loans.last = number;
+  ++lent_count_;
 }
 
 void Buffers::collect(wire::Instant now) {
@@ -65,6 +66,7 @@ void Buffers::collect(wire::Instant now) {
       --loans.count;
     }
     if (loans.count != before) loans.last_return = now;
+    lent_count_ -= before - loans.count;
     if (loans.count == 0) {
       borrowers_[i] = borrowers_.back();
       borrowers_.pop_back();

@@ -21,6 +21,8 @@ class Buffers {
 
   std::size_t size() const { return frames_.size(); }
   std::size_t available() const { return free_.size(); }
+  // Those that are with no receiver.
+  std::size_t not_lent() const { return frames_.size() - lent_count_; }
 
   // An empty frame; null when all are under way.
   Frame* allocate();
@@ -60,6 +62,7 @@ class Buffers {
   std::vector<std::uint32_t> free_;  // last in, first out: the warmest
   std::array<std::uint16_t, kMaxBuffers> next_{};
   std::array<Loans, kPorts> loans_;
+  std::size_t lent_count_ = 0;
   std::vector<std::uint8_t> borrowers_;  // ports with loans
 };
 

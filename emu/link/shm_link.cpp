@@ -5,13 +5,14 @@
 #include <cstring>
 #include <vector>
 
-#include "link/shm_bells.hpp"
 #include "link/shm_buffers.hpp"
 #include "link/shm_forwarding.hpp"
 #include "link/shm_host.hpp"
+#include "link/shm_inbox.hpp"
 #include "link/shm_mirror.hpp"
 #include "link/shm_port.hpp"
 #include "link/shm_ring.hpp"
+#include "link/shm_sleeper.hpp"
 #include "link/shm_stations.hpp"
 
 namespace softrnic::link {
@@ -29,9 +30,6 @@ constexpr std::size_t kWhole = 512;
 constexpr std::size_t kCopied = 256;
 static_assert(wire::kHeadroom <= kCopied);
 
-// How long nothing must have come before senders are asked to wake us: a ping-pong of spinning ends
-// shall not pay for system calls.
-constexpr wire::Duration kQuiet = std::chrono::microseconds(30);
 // How long a sender waits for a receiver that has much of what it sent and gives nothing back, as a
 // switch's pause frames make a NIC wait; after that what it sends is dropped. Longer than the turn
 // of another process on the receiver's processor.
@@ -43,8 +41,8 @@ class ShmLink final : public Link {
  public:
   explicit ShmLink(Port port)
       : port_(std::move(port)),
-        ring_(port_.record(), port_.area()),
-        bell_(port_),
+        inbox_(port_),
+        sleeper_(port_),
         bells_(port_),
         buffers_(port_),
         forwarding_(port_),
@@ -65,9 +63,9 @@ class ShmLink final : public Link {
   const Capabilities& capabilities() const override { return capabilities_; }
 
   std::size_t tx_alloc(std::span<Frame*> out) override {
-    if (buffers_.available() < out.size() || buffers_.available() < buffers_.size() / 2) {
-      buffers_.collect(now_);
-    }
+    // Well before anybody has enough of them that we would have to wait.
+    const bool many_lent = buffers_.not_lent() < buffers_.size() / 4 * 3;
+    if (many_lent || buffers_.available() < out.size()) buffers_.collect(now_);
     if (must_wait()) return 0;
     std::size_t n = 0;
     while (n < out.size() && (out[n] = buffers_.allocate()) != nullptr) ++n;
@@ -92,45 +90,38 @@ class ShmLink final : public Link {
     now_ = now;
     std::size_t n = 0;
     while (n < out.size() && !idle_frames_.empty()) {
-      const auto descriptor = ring_.pop();
-      if (!descriptor) break;
+      const auto arrival = inbox_.next();
+      if (!arrival) break;
       Frame* frame = idle_frames_.back();
-      if (!take(*descriptor, *frame)) continue;
       idle_frames_.pop_back();
+      fill(*frame, *arrival);
       frame->received_at = now;
       ++statistics_.rx_frames;
       statistics_.rx_bytes += frame->size();
       out[n++] = frame;
     }
-    if (n > 0) {
-      ring_.publish();
-      bell_.disarm();
-      quiet_since_ = now;
-    } else {
-      rest(now);
-    }
+    if (n > 0) inbox_.publish();
+    sleeper_.after_burst(now, n, inbox_.ring());
     return n;
   }
 
   void rx_release(std::span<Frame* const> frames) override {
     for (Frame* frame : frames) {
-      give_back(frame->handle);
+      if (frame->handle != kNothing) inbox_.give_back(frame->handle);
       frame->handle = kNothing;
       idle_frames_.push_back(frame);
     }
   }
 
   // Until senders have been asked to wake us.
-  wire::Instant next_deadline() const override {
-    return bell_.armed() ? wire::kNever : quiet_since_ + kQuiet;
-  }
+  wire::Instant next_deadline() const override { return sleeper_.next_deadline(); }
 
   void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid>) override {
     forwarding_.learn(mac_key(mac));
   }
 
   bool gone() const override { return port_.segment().gone(); }
-  int descriptor() const override { return bell_.descriptor(); }
+  int descriptor() const override { return sleeper_.descriptor(); }
 
   const Statistics& statistics() const override {
     statistics_.rx_dropped =
@@ -143,18 +134,20 @@ class ShmLink final : public Link {
 
   // ---- sending
 
-  std::size_t much() const { return buffers_.size() / 4 * 3; }
-  std::size_t too_much() const { return buffers_.size() / 8 * 7; }
+  // Buffers are shared among receivers as a switch shares its memory, by dynamic thresholds: each
+  // may have a multiple of those that are left, so that there are always some left for another.
+  static constexpr std::size_t kWaitShare = 1;
+  static constexpr std::size_t kDropShare = 4;
 
   // Some receiver has much of what we sent, and is at work on it.
   bool must_wait() {
+    const std::size_t much = kWaitShare * buffers_.not_lent();
     for (const std::uint8_t port : buffers_.borrowers()) {
-      if (buffers_.lent_to(port) < much()) continue;
+      if (buffers_.lent_to(port) < much) continue;
       if (now_ - buffers_.last_return(port) < kPatience) return true;
-      if (now_ - last_clearing_ >= kClearing) {
-        last_clearing_ = now_;
-        port_.clear_dead();
-      }
+      if (now_ - last_clearing_ < kClearing) continue;
+      last_clearing_ = now_;
+      port_.clear_dead();
     }
     return false;
   }
@@ -169,7 +162,10 @@ class ShmLink final : public Link {
     ++statistics_.tx_frames;
     statistics_.tx_bytes += bytes.size();
     const std::span<const std::uint8_t> ports = forwarding_.route(bytes);
-    for (const std::uint8_t mirror : forwarding_.mirrors()) send_copy(mirror, bytes, &ports);
+    for (const std::uint8_t mirror : forwarding_.mirrors()) {
+      const MirrorNote note(now_, port_.index(), ports);
+      send_copy(mirror, bytes, &note);
+    }
     if (ports.empty()) {
       buffers_.release(&frame);
       return;
@@ -186,22 +182,19 @@ class ShmLink final : public Link {
            (tagged ? wire::EthernetHeader::kMaxSize : wire::EthernetHeader::kSize);
   }
 
-  void send_copy(std::uint8_t port, wire::ByteView bytes,
-                 const std::span<const std::uint8_t>* mirrored) {
+  void send_copy(std::uint8_t port, wire::ByteView bytes, const MirrorNote* note) {
     if (buffers_.available() == 0) buffers_.collect(now_);
     Frame* copy = buffers_.allocate();
     if (copy == nullptr) return count_drop(port);
     std::byte* const base = buffers_.base(buffers_.index_of(copy));
-    if (mirrored != nullptr) {
-      MirrorNote{now_, static_cast<std::uint32_t>(port_.index()), *mirrored}.write(base);
-    }
+    if (note != nullptr) note->write(base);
     std::memcpy(base + wire::kHeadroom, bytes.data(), bytes.size());
     deliver(*copy, wire::kHeadroom, bytes.size(), port);
   }
 
   // The frame's buffer goes to the port, or is free again.
   void deliver(Frame& frame, std::size_t offset, std::size_t length, std::uint8_t port) {
-    if (buffers_.lent_to(port) >= too_much()) {
+    if (buffers_.lent_to(port) >= kDropShare * buffers_.not_lent()) {
       count_drop(port);
       buffers_.release(&frame);
       return;
@@ -227,74 +220,25 @@ class ShmLink final : public Link {
 
   // ---- receiving
 
-  // Nothing of a descriptor is believed: a frame outside of its buffer, or one that is not lent to
-  // us, is passed over.
-  bool take(const Descriptor& descriptor, Frame& frame) {
-    const Segment& segment = port_.segment();
-    if (descriptor.port >= kPorts || descriptor.port == port_.index()) return false;
-    const std::size_t buffers = std::min<std::size_t>(
-        segment.record(descriptor.port).buffers.load(std::memory_order_relaxed), kMaxBuffers);
-    if (descriptor.buffer >= buffers) return false;
-    const std::uint64_t handle = handle_of(descriptor);
-    if (!lent_to_us(handle)) return false;
-    if (descriptor.length < wire::EthernetHeader::kSize ||
-        descriptor.offset + descriptor.length > buffer_size(capabilities_.mtu)) {
-      give_back(handle);
-      return false;
-    }
-    fill(frame, segment.buffer(descriptor.port, descriptor.buffer) + descriptor.offset,
-         descriptor.length, handle);
-    return true;
-  }
-
-  void fill(Frame& frame, std::byte* bytes, std::size_t length, std::uint64_t handle) {
+  void fill(Frame& frame, const Arrival& arrival) {
     std::byte* const head =
         heads_.get() + static_cast<std::size_t>(&frame - received_.data()) * kWhole;
-    const std::size_t copied = length <= kWhole ? length : kCopied;
-    std::memcpy(head, bytes, copied);
+    const std::size_t copied = arrival.length <= kWhole ? arrival.length : kCopied;
+    std::memcpy(head, arrival.bytes, copied);
     frame.set_received(0, head, kWhole, 0, static_cast<std::uint32_t>(copied));
     frame.note.clear();
-    frame.handle = handle;
-    if (copied == length) {
-      give_back(handle);
-      frame.handle = kNothing;
+    if (copied == arrival.length) {
+      inbox_.give_back(arrival.handle);
       return;
     }
-    const auto rest = static_cast<std::uint32_t>(length - copied);
-    frame.set_received(1, bytes + copied, rest, 0, rest);
-  }
-
-  static std::uint64_t handle_of(const Descriptor& descriptor) {
-    return std::uint64_t{descriptor.port} << 32 | descriptor.buffer;
-  }
-  Word<std::uint32_t>& lent(std::uint64_t handle) {
-    return port_.segment().area(handle >> 32).lent[handle & 0xffffffff];
-  }
-
-  bool lent_to_us(std::uint64_t handle) {
-    const std::uint32_t token = lent(handle).load(std::memory_order_relaxed);
-    if (token == loan_token(port_.index(), port_.generation())) return true;
-    // Meant for who was here before us.
-    if (borrower_of(token) == port_.index()) lent(handle).store(0, std::memory_order_release);
-    return false;
-  }
-
-  void give_back(std::uint64_t handle) {
-    if (handle != kNothing) lent(handle).store(0, std::memory_order_release);
-  }
-
-  void rest(wire::Instant now) {
-    if (bell_.armed()) {
-      bell_.silence();
-    } else if (now - quiet_since_ >= kQuiet) {
-      ring_.repair();
-      bell_.arm(ring_);
-    }
+    frame.handle = arrival.handle;
+    const auto rest = static_cast<std::uint32_t>(arrival.length - copied);
+    frame.set_received(1, arrival.bytes + copied, rest, 0, rest);
   }
 
   Port port_;
-  RingReceiver ring_;
-  Bell bell_;
+  Inbox inbox_;
+  Sleeper sleeper_;
   Bells bells_;
   Buffers buffers_;
   Forwarding forwarding_;
@@ -302,7 +246,6 @@ class ShmLink final : public Link {
   mutable Statistics statistics_;
 
   wire::Instant now_{};
-  wire::Instant quiet_since_{};
   wire::Instant last_clearing_{};
   std::vector<std::uint8_t> to_wake_;
   std::array<bool, kPorts> wakes_{};

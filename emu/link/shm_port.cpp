@@ -74,8 +74,7 @@ wire::Expected<Port, OpenError> Port::attach(const PortOptions& options) {
                                       std::to_string(kHostName - 1) +
                                       " letters, digits, '.', '_' and '-'"}};
   }
-  // A mirror is of what is there.
-  auto segment = Segment::open(options.segment, options.mtu, options.role == PortRole::station);
+  auto segment = Segment::open(options.segment, options.mtu);
   if (!segment) return wire::Unexpected{segment.error()};
   Port port(std::move(segment).value());
   const std::string why = port.settle(options);
@@ -177,7 +176,7 @@ void Port::clear_dead_locked() {
   if (index_ == kPorts) remove_empty_hosts(segment_);
 }
 
-std::vector<Resident> residents(Segment& segment) {
+std::vector<Resident> residents(const Segment& segment) {
   std::vector<Resident> all;
   const HostTable hosts(segment.header(), segment.name());
   for (std::size_t port = 0; port < kPorts; ++port) {

@@ -76,6 +76,6 @@ struct Resident {
   std::string host;  // empty: a mirror
   std::uint32_t process = 0;
 };
-std::vector<Resident> residents(Segment& segment);
+std::vector<Resident> residents(const Segment& segment);
 
 }  // namespace softrnic::link::shm

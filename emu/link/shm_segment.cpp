@@ -111,8 +111,7 @@ class Segment::Mapping {
 Segment::Segment(Directory directory, FileDescriptor file, std::string name)
     : directory_(std::move(directory)), file_(std::move(file)), name_(std::move(name)) {}
 
-wire::Expected<Segment, OpenError> Segment::open(std::string_view name, std::uint32_t mtu,
-                                                 bool create) {
+wire::Expected<Segment, OpenError> Segment::open(std::string_view name, std::uint32_t mtu) {
   if (!valid_segment_name(name)) {
     return refuse(name, "cannot name a segment: use 1 to 64 letters, digits, '.', '_' and '-'");
   }
@@ -125,12 +124,10 @@ wire::Expected<Segment, OpenError> Segment::open(std::string_view name, std::uin
     auto directory = Directory::open();
     if (!directory) return wire::Unexpected{directory.error()};
     const std::string path = directory->path + "/" + file_name;
-    FileDescriptor file(
-        ::openat(directory->descriptor.get(), file_name.c_str(),
-                 O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    FileDescriptor file(::openat(directory->descriptor.get(), file_name.c_str(),
+                                 O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
     if (!file.valid()) {
-      if (errno == ENOENT && create) continue;  // the directory was just being removed
-      if (errno == ENOENT) return refuse(name, "there is no such segment");
+      if (errno == ENOENT) continue;  // the directory was just being removed
       const std::string cause = errno == ELOOP ? "it is a symbolic link" : error_text(errno);
       return refuse(name, "cannot open " + path + ": " + cause + ": choose another name");
     }
@@ -147,8 +144,7 @@ wire::Expected<Segment, OpenError> Segment::open(std::string_view name, std::uin
     }
     if (segment.gone()) continue;  // removed while we waited
     bool again = false;
-    if (std::string why = segment.examine(mtu, create, again); !why.empty())
-      return refuse(name, why);
+    if (std::string why = segment.examine(mtu, again); !why.empty()) return refuse(name, why);
     if (again) continue;
     if (std::string why = segment.map(); !why.empty()) return refuse(name, why);
     segment.remove_leftovers();
@@ -157,14 +153,11 @@ wire::Expected<Segment, OpenError> Segment::open(std::string_view name, std::uin
   return refuse(name, "it is removed again and again: choose another name");
 }
 
-std::string Segment::examine(std::uint32_t mtu, bool create, bool& again) {
+std::string Segment::examine(std::uint32_t mtu, bool& again) {
   const std::string path = directory_.path + "/" + name_;
   struct stat status {};
   if (::fstat(file_.get(), &status) != 0) return "cannot read " + path + ": " + error_text(errno);
-  if (status.st_size == 0) {
-    if (create) return initialize(mtu);
-    return "there is no such segment";
-  }
+  if (status.st_size == 0) return initialize(mtu);
   Preamble preamble{};
   const ssize_t got = ::pread(file_.get(), &preamble, sizeof(preamble), 0);
   if (got != sizeof(preamble) || preamble.magic != kMagic) {
@@ -172,8 +165,8 @@ std::string Segment::examine(std::uint32_t mtu, bool create, bool& again) {
   }
   if (!anybody_else()) {
     remove();
-    again = create;
-    return create ? "" : "there is no such segment";
+    again = true;
+    return {};
   }
   if (preamble.format != kFormat) {
     return "a program of another version of softrnic is on it (format " +

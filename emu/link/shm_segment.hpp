@@ -18,9 +18,8 @@ namespace softrnic::link::shm {
 class Segment {
  public:
   // Opens the segment of that name, or makes it, with the segment's lock held. `mtu`: 0 takes what
-  // the segment has, and kDefaultMtu for a new one. `create` false: it must be there.
-  static wire::Expected<Segment, OpenError> open(std::string_view name, std::uint32_t mtu,
-                                                 bool create = true);
+  // the segment has, and kDefaultMtu for a new one.
+  static wire::Expected<Segment, OpenError> open(std::string_view name, std::uint32_t mtu);
 
   const std::string& name() const { return name_; }
   std::uint32_t mtu() const { return mtu_; }
@@ -64,7 +63,7 @@ class Segment {
 
   // What the file is like: empty when it can be used, else why not. Sets `again` when it is a
   // leftover, which has been removed.
-  std::string examine(std::uint32_t mtu, bool create, bool& again);
+  std::string examine(std::uint32_t mtu, bool& again);
   std::string initialize(std::uint32_t mtu);
   std::string map();
   void remove_leftovers() const;

@@ -57,7 +57,7 @@ DeviceLimits limits_on(const link::Link& link, const DeviceLimits& wanted) {
   DeviceLimits limits = wanted.kept_possible();
   const link::QueuePairNumbers& numbers = link.capabilities().numbers;
   limits.queue_pairs =
-      std::min<std::uint64_t>(limits.queue_pairs, (numbers.last - numbers.first + 1) / 2);
+      std::min<std::uint64_t>(limits.queue_pairs, (numbers.last - numbers.first + 2) / 2);
   return limits;
 }
 
@@ -210,7 +210,8 @@ Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
       packets(identity, groups, queue_pairs, scheduler, counters),
       receiver({identity, groups, packets, discovery, membership, echo, counters},
                link->capabilities().mtu),
-      sender(scheduler, handles, groups, neighbors, frames, resolution, counters, active_mtu),
+      sender(scheduler, handles, groups, neighbors, frames, resolution, counters, active_mtu,
+             link->capabilities().numbers),
       engine({*link, receiver, frames, sender, scheduler, neighbors, discovery, membership,
               resolution},
              config.announce) {

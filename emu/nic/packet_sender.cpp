@@ -100,7 +100,7 @@ PacketSender::Outcome PacketSender::send_one(wire::Instant now, QueuePairEntry& 
   if (!finish(*frame, vector_of(entry, *path))) return drop(frame);
   ++counters_.sent_pkts;
   counters_.sent_bytes += frame->size();
-  if (path->is_local()) {
+  if (path->is_local() && is_ours()) {
     frames_.loop(frame);
     return Outcome::served;
   }
@@ -116,6 +116,13 @@ void PacketSender::loop_copy(const link::Frame& frame) {
   if (room.size() < frame.size()) return frames_.cancel(copy);
   wire::copy(frame.bytes(), room);
   frames_.loop(copy);
+}
+
+bool PacketSender::is_ours() const {
+  constexpr link::QueuePairNumbers kAll;
+  const std::uint32_t qpn = packet_.headers.bth.destination_qpn;
+  // What is no other process's stays with us, who refuse it.
+  return qpn < kAll.first || qpn > kAll.last || (qpn >= numbers_.first && qpn <= numbers_.last);
 }
 
 Path* PacketSender::path_of(QueuePairEntry& entry) {

@@ -20,10 +20,11 @@ class PacketSender {
   // Frames, and polls that gave none, per turn of the crank.
   static constexpr std::size_t kBudget = 128;
 
+  // `numbers`: the queue pair numbers that are ours, where the NIC is other processes' too.
   PacketSender(QueuePairScheduler& scheduler, AddressHandleTable& handles,
                const MulticastGroupTable& groups, NeighborTable& neighbors, FrameSender& frames,
                ResolutionQueue& resolution, transport::Counters& counters,
-               std::uint32_t max_path_mtu)
+               std::uint32_t max_path_mtu, const link::QueuePairNumbers& numbers = {})
       : scheduler_(scheduler),
         handles_(handles),
         groups_(groups),
@@ -31,7 +32,8 @@ class PacketSender {
         frames_(frames),
         resolution_(resolution),
         counters_(counters),
-        max_path_mtu_(max_path_mtu) {}
+        max_path_mtu_(max_path_mtu),
+        numbers_(numbers) {}
 
   // True when something was polled. Afterwards starved() tells whether the link had no frame to
   // lend, so that what is left must wait for it.
@@ -47,6 +49,8 @@ class PacketSender {
   Outcome drop(link::Frame* frame);
   // What goes to a group of ours goes to ourselves as well, its sender among them (10.5.2.1).
   void loop_copy(const link::Frame& frame);
+  // Whether the polled packet, to one of our addresses, is for this process.
+  bool is_ours() const;
   // Where the polled packet goes; null when its handle is gone.
   Path* path_of(QueuePairEntry& entry);
   const wire::AddressVector& vector_of(const QueuePairEntry& entry, const Path& path);
@@ -61,6 +65,7 @@ class PacketSender {
   ResolutionQueue& resolution_;
   transport::Counters& counters_;
   std::uint32_t max_path_mtu_;
+  link::QueuePairNumbers numbers_;
   transport::OutboundPacket packet_;  // the one being sent
   wire::AddressVector datagram_vector_;
   bool starved_ = false;

@@ -9,7 +9,7 @@ QueuePairTable::QueuePairTable(const link::QueuePairNumbers& numbers, std::uint3
                                std::uint32_t max)
     : numbers_(numbers),
       next_(std::clamp(first_number, numbers.first, numbers.last)),
-      max_(std::min(max, (numbers.last - numbers.first) / 2)) {}
+      max_(std::min(max, numbers.last - numbers.first)) {}
 
 std::uint32_t QueuePairTable::next_number() {
   for (;;) {

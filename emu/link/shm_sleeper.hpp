@@ -12,23 +12,29 @@
 
 namespace softrnic::link::shm {
 
-// The receiver's end.
-class Bell {
+// The receiver's end: asks to be woken when nothing has come for a while.
+class Sleeper {
  public:
-  explicit Bell(Port& port);
+  // So long: a ping-pong of spinning ends shall not pay for system calls.
+  static constexpr wire::Duration kQuiet = std::chrono::microseconds(30);
+
+  explicit Sleeper(Port& port);
 
   int descriptor() const { return bell_.get(); }
-  bool armed() const { return armed_; }
-  // From now on senders ring. False when something has come meanwhile: it is not armed then.
-  bool arm(const RingReceiver& ring);
-  void disarm();
-  // Takes what was rung, so that the descriptor is no longer readable.
-  void silence();
+  // When to look at the ring again before it is time to sleep; kNever when senders will ring.
+  wire::Instant next_deadline() const { return armed_ ? wire::kNever : quiet_since_ + kQuiet; }
+  // After each look at the ring, which found `taken` frames.
+  void after_burst(wire::Instant now, std::size_t taken, RingReceiver& ring);
 
  private:
+  void arm(RingReceiver& ring);
+  void disarm();
+  void silence();
+
   Word<std::uint32_t>* waiting_;
   FileDescriptor bell_;
   bool armed_ = false;
+  wire::Instant quiet_since_{};
 };
 
 // The senders' ends, opened when first rung.

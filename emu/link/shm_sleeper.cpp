@@ -1,34 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/shm_bells.hpp"
+#include "link/shm_sleeper.hpp"
 
 #include <unistd.h>
 
 namespace softrnic::link::shm {
 
-Bell::Bell(Port& port)
+Sleeper::Sleeper(Port& port)
     : waiting_(&port.record().waiting), bell_(port.segment().open_bell(port.index(), true)) {
   waiting_->store(0, std::memory_order_relaxed);
   silence();  // rung for who was here before us
 }
 
-bool Bell::arm(const RingReceiver& ring) {
-  // Either we see what a sender put there, or it sees that we wait: the two stores and the two
+void Sleeper::after_burst(wire::Instant now, std::size_t taken, RingReceiver& ring) {
+  if (taken > 0) {
+    disarm();
+    quiet_since_ = now;
+  } else if (armed_) {
+    silence();
+  } else if (now - quiet_since_ >= kQuiet) {
+    arm(ring);
+  }
+}
+
+void Sleeper::arm(RingReceiver& ring) {
+  ring.repair();
+  // Either we see what a sender puts there, or it sees that we wait: the two stores and the two
   // loads are in one order.
   waiting_->store(1, std::memory_order_seq_cst);
   armed_ = true;
-  if (ring.empty()) return true;
-  disarm();
-  return false;
+  if (!ring.empty()) disarm();
 }
 
-void Bell::disarm() {
+void Sleeper::disarm() {
   if (!armed_) return;
   armed_ = false;
-  // If it was rung, or is just being rung, the byte is taken now or when next we find nothing.
+  // If somebody is just ringing, the byte is taken when next we find nothing.
   if (waiting_->exchange(0, std::memory_order_acq_rel) == 0) silence();
 }
 
-void Bell::silence() {
+// Takes what was rung, so that the descriptor is no longer readable.
+void Sleeper::silence() {
   std::array<char, 64> bytes;
   while (bell_.valid() &&
          ::read(bell_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size())) {
