@@ -55,7 +55,8 @@ std::vector<LinkProbe> probe_links() {
   // It stays until this function returns.
   const auto tap = link::open_link("tap:" + name);
   const std::string interface = tap ? name : find_ethernet();
-  return {{"tap", tap.has_value(), tap ? "" : tap.error().message},
+  return {try_to_open("shm", name),
+          {"tap", tap.has_value(), tap ? "" : tap.error().message},
           try_on("packet", interface),
           try_on("xdp", interface)};
 }

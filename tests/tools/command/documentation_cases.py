@@ -31,7 +31,7 @@ def _shape(text):
     return re.sub(r"[ \t]+", " ", text)
 
 
-def _compare(command, printed, expected):
+def compare(command, printed, expected):
     position = 0
     exact = command.startswith(("demo", "check", "diff", "replay")) and "shm:" not in command
     shape = str if exact else _shape
@@ -44,6 +44,11 @@ def _compare(command, printed, expected):
         position = at + len(part)
     check(parts[-1] == "" or position == len(got),
           f"softrnic {command}\nprints more than the document says\n{printed}")
+
+
+def examples(name):
+    """The blocks of a document: whether it goes on in the background, command, what it prints."""
+    return _BLOCK.findall(_read(name))
 
 
 def _read(name):
@@ -69,7 +74,7 @@ def _(context):
         words = [os.path.join(context.folder, word) if word.endswith((".toml", ".json")) else word
                  for word in shlex.split(command)]
         done = context.run(*words)
-        _compare(command, done.stdout + done.stderr, expected)
+        compare(command, done.stdout + done.stderr, expected)
 
 
 @case("documentation/the examples of docs/tools.md")
@@ -90,9 +95,9 @@ def _(context):
             process, earlier, begun, earlier_expected = waiting
             with processes.running(process):
                 _, output, errors = processes.finish(process)
-            _compare(earlier, begun + output + errors, earlier_expected)
+            compare(earlier, begun + output + errors, earlier_expected)
             waiting = None
-        _compare(command, done.stdout + done.stderr, expected)
+        compare(command, done.stdout + done.stderr, expected)
 
 
 def _run_examples(context, name, least):
@@ -121,9 +126,9 @@ def _run_examples(context, name, least):
                     if " --as " not in earlier:
                         process.send_signal(signal.SIGINT)
                     _, output, errors = processes.finish(process)
-                _compare(earlier, begun + output + errors, earlier_expected)
+                compare(earlier, begun + output + errors, earlier_expected)
                 waiting = None
-            _compare(command, done.stdout + done.stderr, expected)
+            compare(command, done.stdout + done.stderr, expected)
 
 
 @case("documentation/the examples of docs/check.md")

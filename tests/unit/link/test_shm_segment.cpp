@@ -104,7 +104,7 @@ TEST_CASE("Links and what others may write are refused") {
 
 TEST_CASE("Another user's directory is refused") {
   if (::geteuid() != 0) {
-    WARN("not tried: that needs root, to give a directory away");
+    WARN("skipped: only root can give a directory away");
     return;
   }
   ShmScene scene;
