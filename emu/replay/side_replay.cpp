@@ -190,10 +190,23 @@ bool SideReplay::expose(const RecordedMemory& memory, ExposedRegion region, std:
 void SideReplay::find_host_changes(RecordedMemory& memory) {
   const std::vector<RecordedOperation>& asked = connection_.sides[1 - side_].operations;
   memory.rewind(true);
+  // Per page of the image, one more than the last operation that names it: a change is made as
+  // early as nothing before it is disturbed, for operations may come several at a time.
+  std::vector<std::uint32_t> touched(memory.size() / kPage + 1);
   for (std::uint32_t i = 0; i < asked.size(); ++i) {
-    if (memory.change_before(asked[i])) host_changes_.push_back(i);
+    const bool changed = memory.change_before(asked[i]);
+    const auto at = memory.locate(asked[i].remote_key, asked[i].remote_address, asked[i].length);
+    if (at && asked[i].has_key() && asked[i].length != 0) {
+      const auto first = touched.begin() + static_cast<std::ptrdiff_t>(*at / kPage);
+      const auto last =
+          touched.begin() + static_cast<std::ptrdiff_t>((*at + asked[i].length - 1) / kPage);
+      if (changed) host_changes_.push_back({*std::max_element(first, last + 1), i});
+      std::fill(first, last + 1, i + 1);
+    }
     memory.execute(asked[i]);
   }
+  std::stable_sort(host_changes_.begin(), host_changes_.end(),
+                   [](const HostChange& a, const HostChange& b) { return a.after < b.after; });
   asked_memory_ = std::move(memory);
 }
 
@@ -207,11 +220,12 @@ std::byte* SideReplay::exposed_at(const RecordedOperation& operation) {
   return inside ? region.first + (operation.remote_address - region.begin) : nullptr;
 }
 
-// Before the operation comes that found them, when all before it have come.
+// Before the operation comes that found them, when all have come that they would disturb.
 void SideReplay::make_host_changes() {
-  while (next_host_change_ < host_changes_.size() && host_changes_[next_host_change_] <= heard_) {
+  while (next_host_change_ < host_changes_.size() &&
+         host_changes_[next_host_change_].after <= heard_) {
     const RecordedOperation& operation =
-        connection_.sides[1 - side_].operations[host_changes_[next_host_change_++]];
+        connection_.sides[1 - side_].operations[host_changes_[next_host_change_++].operation];
     const std::span<const std::byte> answer = asked_memory_->captured_answer(operation);
     std::byte* at = exposed_at(operation);
     if (at != nullptr) std::copy(answer.begin(), answer.end(), at);

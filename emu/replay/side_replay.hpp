@@ -125,6 +125,11 @@ class SideReplay {
     std::byte* first = nullptr;  // the byte at `begin`
   };
 
+  struct HostChange {
+    std::uint32_t after = 0;      // operations that must have come
+    std::uint32_t operation = 0;  // that found it
+  };
+
   bool fail(std::string why);
   bool make_queue_pair();
   bool register_payloads();
@@ -170,7 +175,7 @@ class SideReplay {
   std::unordered_map<std::uint32_t, ExposedRegion> exposed_;  // by key
   std::optional<RecordedMemory> asked_memory_;  // what the other side's operations name
   // Operations of the other side before which the captured host changed its own memory.
-  std::vector<std::uint32_t> host_changes_;
+  std::vector<HostChange> host_changes_;
   std::size_t next_host_change_ = 0;
 
   SparseBytes receive_memory_;
