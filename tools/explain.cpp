@@ -285,7 +285,7 @@ std::string read_all(capture::CaptureFile& file, Explanation& explanation) {
 }
 
 // A page holds fewer connections than this; it chooses among those that matter most.
-constexpr std::size_t kConnectionsOnPage = 2000;
+constexpr std::size_t kConnectionsOnPage = 800;
 
 class PageFile {
  public:

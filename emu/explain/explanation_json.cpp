@@ -298,6 +298,36 @@ Json summary(const Explanation& explanation, const JsonOptions& options) {
           {"findings", findings_json(explanation.findings())}};
 }
 
+// Of all connections; null when there is none.
+Json first_fault_json(const Explanation& explanation) {
+  const ConnectionAccount* first = nullptr;
+  std::uint32_t connection = 0;
+  for (const std::uint32_t i : explanation.connections()) {
+    const ConnectionAccount& account = explanation.account(i);
+    if (account.first_fault == 0) continue;
+    if (first != nullptr && first->first_fault < account.first_fault) continue;
+    first = &account;
+    connection = i;
+  }
+  if (first == nullptr) return nullptr;
+  return {{"frame", first->first_fault},
+          {"connection", connection},
+          {"kind", analysis::info(first->first_fault_kind).name}};
+}
+
+// What the summary points at is in the list, whatever its weight.
+void add_pointed_at(std::vector<std::uint32_t>& shown, const Explanation& explanation,
+                    const Json& first_fault) {
+  std::vector<std::uint32_t> wanted;
+  for (const Moment& moment : explanation.worst_moments().moments()) {
+    if (moment.connection != analysis::kNone) wanted.push_back(moment.connection);
+  }
+  if (!first_fault.is_null()) wanted.push_back(first_fault["connection"].get<std::uint32_t>());
+  for (const std::uint32_t one : wanted) {
+    if (std::find(shown.begin(), shown.end(), one) == shown.end()) shown.push_back(one);
+  }
+}
+
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -343,18 +373,21 @@ void write_json(const Explanation& explanation, const JsonOptions& options,
   std::vector<std::uint32_t> shown =
       explanation.by_importance(std::max(Explanation::kDetails, options.most_connections));
   const std::size_t all = shown.size();
+  const Json first_fault = first_fault_json(explanation);
   std::vector<std::uint32_t> detailed(
       shown.begin(),
       shown.begin() + static_cast<std::ptrdiff_t>(std::min(all, Explanation::kDetails)));
   std::sort(detailed.begin(), detailed.end());
   if (options.most_connections != 0 && all > options.most_connections) {
     shown.resize(options.most_connections);
+    add_pointed_at(shown, explanation, first_fault);
   }
   std::sort(shown.begin(), shown.end());
 
   Writer out(write);
   const Json head = summary(explanation, options);
   for (const auto& [name, value] : head.items()) out.member(name, value);
+  out.member("first_fault", first_fault);
   out.member("connection_count", all);
   const Throughput& total = explanation.throughput();
   std::vector<std::uint64_t> sum = total.bytes(0);

@@ -65,8 +65,9 @@ void drop_plots(Json& connection) {
 }
 
 // The most important first.
-std::vector<std::size_t> by_importance(const Json& connections) {
-  using Weight = std::tuple<bool, bool, std::uint64_t>;
+std::vector<std::size_t> by_importance(const Json& connections,
+                                       const std::set<std::uint64_t>& pointed_at) {
+  using Weight = std::tuple<bool, bool, bool, std::uint64_t>;
   std::vector<Weight> weights;
   weights.reserve(connections.size());
   for (const Json& connection : connections) {
@@ -74,7 +75,8 @@ std::vector<std::size_t> by_importance(const Json& connections) {
     for (const Json& direction : member_of(connection, "directions")) {
       bytes += number_in(direction, "payload_bytes");
     }
-    weights.emplace_back(!member_of(connection, "sequence").empty(),
+    weights.emplace_back(pointed_at.contains(number_in(connection, "id")),
+                         !member_of(connection, "sequence").empty(),
                          number_in(connection, "faults") != 0, bytes);
   }
   std::vector<std::size_t> order(weights.size());
@@ -82,6 +84,17 @@ std::vector<std::size_t> by_importance(const Json& connections) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
   return order;
+}
+
+// Connections that the summary has links to.
+std::set<std::uint64_t> pointed_at_in(const Json& explanation) {
+  std::set<std::uint64_t> ids;
+  for (const Json& moment : member_of(explanation, "worst_moments")) {
+    if (member_of(moment, "connection").is_number()) ids.insert(number_in(moment, "connection"));
+  }
+  const Json& fault = member_of(explanation, "first_fault");
+  if (fault.is_object()) ids.insert(number_in(fault, "connection"));
+  return ids;
 }
 
 // The ladder's packet of a frame; null when it is not there.
@@ -107,7 +120,7 @@ void complete_first_fault(Json& connection) {
       fault["sentence"] = same ? text_in(packet, "sentence") : std::string(info.title);
     }
   }
-  if (!fault.contains("at_ns")) fault["at_ns"] = time_in(packet, "t_ns");
+  if (!fault.contains("at_ns") && packet.is_object()) fault["at_ns"] = time_in(packet, "t_ns");
 }
 
 // The first of them all; null when there is none.
@@ -120,6 +133,15 @@ Json first_fault_of(const Json& connections) {
     if (earlier) first = &fault;
   }
   return first == nullptr ? Json() : *first;
+}
+
+// The first fault of the whole, with what its connection's account knows of it.
+void complete_from_connection(Json& out) {
+  const Json known = first_fault_of(out["connections"]);
+  if (!out.contains("first_fault")) out["first_fault"] = known;
+  Json& fault = out["first_fault"];
+  if (!fault.is_object() || !known.is_object()) return;
+  if (number_in(known, "frame") == number_in(fault, "frame")) fault.update(known);
 }
 
 // Those of connections with plots, the first of them as far as they fit.
@@ -147,7 +169,7 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
   std::vector<std::pair<std::size_t, Json>> kept;  // place in the list, connection
   std::size_t plots = 0;
   std::size_t all = 0;
-  for (const std::size_t place : by_importance(connections)) {
+  for (const std::size_t place : by_importance(connections, pointed_at_in(explanation))) {
     Json connection = terse(connections[place]);
     complete_first_fault(connection);
     const std::size_t whole = size_of(connection);
@@ -160,7 +182,7 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
     } else {
       plots += of_plots;
     }
-    if (all + rest > room.all - room.plots && !kept.empty()) break;
+    if (all + rest + plots > room.all && !kept.empty()) break;
     all += rest;
     kept.emplace_back(place, std::move(connection));
   }
@@ -175,7 +197,7 @@ Json page_selection(const Json& explanation, const PageRoom& room) {
   if (!out.contains("connection_count")) out["connection_count"] = connections.size();
   out["connections"] = Json::array();
   for (auto& [place, connection] : kept) out["connections"].push_back(std::move(connection));
-  if (!out.contains("first_fault")) out["first_fault"] = first_fault_of(out["connections"]);
+  complete_from_connection(out);
   const Json& losses = member_of(explanation, "losses");
   if (losses.is_array()) out["losses"] = losses_of(losses, out["connections"], room.losses);
   return out;

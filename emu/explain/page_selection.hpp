@@ -2,8 +2,9 @@
 // What the page has room for: it stays below two megabytes however much there is to explain, so
 // that it can be mailed, attached to an issue, and opens at once.
 //
-// Those connections are kept that matter most: with plots before without, with findings before
-// without, then by the bytes they carried. Plots go into the first of them, as far as they fit.
+// Those connections are kept that matter most: those of the worst moments and the first fault, then
+// with plots before without, with faults before without, then by the bytes they carried. Plots go
+// into the first of them, as far as they fit.
 #pragma once
 
 #include <cstddef>

@@ -92,15 +92,18 @@ std::string tiles(const Json& explanation) {
 
 // " (connection 3: A to B)", for a fault or moment that belongs to one.
 std::string where(const Json& explanation, const Json& event) {
-  std::string text = "after " + page_duration(time_in(event, "at_ns"));
+  std::string text;
+  if (member_of(event, "at_ns").is_number()) {
+    text = "after " + page_duration(time_in(event, "at_ns")) + ", ";
+  }
   const Json& id = member_of(event, "connection");
-  if (!id.is_number()) return text;
+  if (!id.is_number()) return text + "of no connection";
   for (const Json& connection : member_of(explanation, "connections")) {
     if (member_of(connection, "id") != id) continue;
-    return text + fmt::format(", connection {}: {} ↔ {}", id.get<std::uint64_t>(),
+    return text + fmt::format("connection {}: {} ↔ {}", id.get<std::uint64_t>(),
                               end_text(connection, 0), end_text(connection, 1));
   }
-  return text;
+  return text + fmt::format("connection {}", id.get<std::uint64_t>());
 }
 
 std::string sentence_of(const Json& event) {

@@ -18,8 +18,7 @@ function terms_of(connection) {
   const mtu = Math.max(0, ...(connection.directions || []).map(({ path_mtu }) => path_mtu || 0));
   if (mtu) terms.push(`path MTU ${mtu}`);
   terms.push({ seen: "its beginning was seen", cm: "set up by CM",
-               late: "begun before the capture" }[connection.established]
-             || connection.established);
+               late: "begun before the capture" }[connection.established]);
   terms.push({ open: "open at the end", disconnected: "disconnected", refused: "ended by a refusal",
                exhausted: "ended: retries exhausted" }[connection.ended] || connection.ended);
   return terms.filter(Boolean).join(" · ");
@@ -227,13 +226,17 @@ class Account {
   }
 
   // Moves the plots to a moment, marks it, and brings its ladder up.
-  go_to_moment(from, to, frame) {
+  go_to_moment(from = 0, to = from, frame = 0) {
     this.view.moment = [from, to];
     const ladder = this.ladders.findIndex(({ entries, around_frame }) =>
       around_frame === frame || entries.some((entry) => entry.frame === frame));
     const exact = this.ladders.findIndex(({ around_frame }) => around_frame === frame);
     if (exact >= 0 || ladder >= 0) this.show_ladder(exact >= 0 ? exact : ladder);
-    if (!this.graph) return;
+    if (!this.graph) {
+      by_id("account-title").focus({ preventScroll: true });
+      by_id("account").scrollIntoView({ block: "start" });
+      return;
+    }
     this.graph.psn_range = [null, null];
     this.graph.choose(this.graph.point_of(frame, from) || null, true);
     this.view.fly_to(...this.surroundings(from, to));

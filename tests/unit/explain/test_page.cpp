@@ -170,7 +170,8 @@ TEST_CASE("what matters most is kept, in the order given") {
   json["connections"][2] = connection(2, 200);
   json["connections"][1]["faults"] = 1;
   const std::size_t each = json_for_script(connection(0)).size() + table_row(connection(0)).size();
-  const Json two = page_selection(json, {.plots = 100'000, .all = 100'000 + each * 5 / 2});
+  const std::size_t plots = json_for_script(json["connections"][2]["sequence"]).size();
+  const Json two = page_selection(json, {.plots = 100'000, .all = plots + each * 5 / 2});
   REQUIRE(two["connections"].size() == 2);
   CHECK(two["connections"][0]["id"] == 1);
   CHECK(two["connections"][1]["id"] == 2);
@@ -179,6 +180,21 @@ TEST_CASE("what matters most is kept, in the order given") {
   const Json flat = page_selection(json, {.plots = 10, .all = 100'000});
   CHECK(flat["connections"].size() == 3);
   CHECK_FALSE(flat["connections"][2].contains("sequence"));
+}
+
+TEST_CASE("what the summary points at is kept before all else") {
+  Json json = explanation(5);
+  json["connections"][0] = connection(0, 10);
+  json["worst_moments"] = {{{"connection", 3}}, {{"connection", nullptr}}};
+  json["first_fault"] = {{"connection", 4}, {"frame", 7}, {"kind", "psn_gap"}};
+  json["connections"][4]["first_fault"] = {{"frame", 7}, {"kind", "psn_gap"}};
+  const std::size_t each = json_for_script(connection(0)).size() + table_row(connection(0)).size();
+  const Json two = page_selection(json, {.plots = 100'000, .all = each * 5 / 2});
+  REQUIRE(two["connections"].size() == 2);
+  CHECK(two["connections"][0]["id"] == 3);
+  CHECK(two["connections"][1]["id"] == 4);
+  CHECK(two["first_fault"]["sentence"] == "PSN gap");
+  CHECK_FALSE(two["first_fault"].contains("at_ns"));
 }
 
 TEST_CASE("losses are kept of connections with plots, as far as they fit") {
