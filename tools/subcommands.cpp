@@ -27,6 +27,8 @@ constexpr std::array kSubcommands{
                run_demo},
     Subcommand{"diff", "two captures of one dialogue: what differs, the first difference first",
                run_diff},
+    Subcommand{"edit", "a capture rewritten, its lengths, checksums and ICRC right again",
+               run_edit},
     Subcommand{"explain", "what happened in a capture, and what to look at first", run_explain},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
                run_info},

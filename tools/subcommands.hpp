@@ -15,6 +15,7 @@ int run_check(int argc, char** argv);
 int run_craft(int argc, char** argv);
 int run_demo(int argc, char** argv);
 int run_diff(int argc, char** argv);
+int run_edit(int argc, char** argv);
 int run_explain(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_peer(int argc, char** argv);

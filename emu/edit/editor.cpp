@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "edit/editor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "edit/cm_translation.hpp"
+#include "edit/erf_frame.hpp"
+#include "edit/link_header.hpp"
+#include "wire/bth.hpp"
+
+namespace softrnic::edit {
+namespace {
+
+using capture::LinkType;
+using wire::Unexpected;
+
+bool asks_for_tags(const EditStage& stage) {
+  return !stage.vlans.empty() || !stage.priorities.empty();
+}
+
+bool is_management(std::uint32_t qpn) {
+  return qpn <= wire::kGeneralServiceQpn;
+}
+
+}  // namespace
+
+Editor::Editor(EditPlan plan, LinkType link_type, Sink sink)
+    : plan_(std::move(plan)), link_type_(link_type), sink_(std::move(sink)) {
+  std::uint64_t seed = plan_.seed;
+  for (const EditStage& stage : plan_.stages) stages_.emplace_back(stage, plan_.icrc, seed++);
+  for (const fabric::FaultRule& rule : plan_.choice.keep) keep_.emplace_back(rule, seed++);
+  for (const fabric::FaultRule& rule : plan_.choice.drop) drop_.emplace_back(rule, seed++);
+  if (plan_.needs_analysis()) {
+    analyzer_ = std::make_unique<analysis::Analyzer>(
+        analysis::AnalyzerOptions{.connections = {}, .forgets = true});
+  }
+}
+
+Editor::~Editor() = default;
+
+std::string Editor::refuse(const EditPlan& plan, LinkType link_type) {
+  const LinkType out = link_type_out(link_type);
+  for (const EditStage& stage : plan.stages) {
+    if (asks_for_tags(stage) && !has_ethertype(out)) {
+      return "the capture holds raw IP packets, which have no VLAN tags";
+    }
+    if (!stage.values.macs.empty() && !has_ethertype(out)) {
+      return "the capture holds raw IP packets, which have no MAC addresses";
+    }
+    if (stage.version == wire::RoceVersion::v1 && !has_ethertype(out)) {
+      return "the capture holds raw IP packets, and RoCE v1 is not IP";
+    }
+  }
+  return {};
+}
+
+LinkType Editor::link_type_out(LinkType link_type) {
+  return link_type == LinkType::erf ? LinkType::ethernet : link_type;
+}
+
+Editor::Result Editor::on_record(const capture::Record& given) {
+  ++counts_.frames;
+  if (!first_) first_ = given.at;
+  capture::Record record = given;
+  if (link_type_ == LinkType::erf && !unwrap_erf(record)) {
+    ++counts_.not_ethernet;
+    return {};
+  }
+  const LinkType link_type = link_type_out(link_type_);
+  const capture::PacketReading reading = capture::read_packet(link_type, record);
+  const analysis::PacketRecord* followed = nullptr;
+  if (analyzer_ != nullptr && reading.analysable()) {
+    followed = &analyzer_->on_packet(reading.frame);
+  }
+  if (!chosen(record, followed == nullptr ? analysis::kNone : followed->stream)) {
+    ++counts_.left_out;
+    return {};
+  }
+  parts_.take_apart(link_type, record, reading);
+  if (!passes_filters(record.at)) {
+    ++counts_.left_out;
+    return {};
+  }
+  count(record, reading);
+  return edit_parts(context_of(record, reading, followed), record.bytes);
+}
+
+Editor::Result Editor::finish() {
+  if (analyzer_ != nullptr) analyzer_->finish();
+  return {};
+}
+
+void Editor::count(const capture::Record& record, const capture::PacketReading& reading) {
+  if (record.cut()) ++counts_.cut;
+  if (!parts_.is_roce()) {
+    ++counts_.other;
+    return;
+  }
+  ++counts_.roce;
+  if (parts_.bth() == nullptr) ++counts_.headers_cut;
+  if (reading.frame.icrc == analysis::IcrcVerdict::bad) ++counts_.wrong_icrc;
+}
+
+bool Editor::chosen(const capture::Record& record, std::uint32_t stream) {
+  const FrameChoice& choice = plan_.choice;
+  const auto holds = [&](const FrameRange& range) {
+    return record.number >= range.first && record.number <= range.last;
+  };
+  if (!choice.frames.empty() && std::ranges::none_of(choice.frames, holds)) return false;
+  const auto instant = [&](const Moment& moment) {
+    return moment.absolute ? wire::Instant(moment.since) : *first_ + moment.since;
+  };
+  if (choice.from && record.at < instant(*choice.from)) return false;
+  if (choice.to && record.at > instant(*choice.to)) return false;
+  return choice.streams.empty() ||
+         std::ranges::find(choice.streams, stream) != choice.streams.end();
+}
+
+bool Editor::passes_filters(wire::Instant at) {
+  if (keep_.empty() && drop_.empty()) return true;
+  const auto& packet = flat_.lay(parts_);
+  bool kept = keep_.empty();
+  // Each of them counts what passes it, whatever the others say.
+  for (FrameFilter& filter : keep_) kept = filter.passes(at, packet) || kept;
+  for (FrameFilter& filter : drop_) kept = !filter.passes(at, packet) && kept;
+  return kept;
+}
+
+FrameContext Editor::context_of(const capture::Record& record,
+                                const capture::PacketReading& reading,
+                                const analysis::PacketRecord* followed) {
+  FrameContext context;
+  context.number = record.number;
+  context.at = record.at;
+  const std::byte* bth = parts_.bth();
+  if (bth == nullptr) return context;
+  const bool cnp = wire::load_u8(bth) == static_cast<std::uint8_t>(wire::Opcode::cnp);
+  const auto qpn = static_cast<std::uint32_t>(wire::get(bth, wire::Bth::kDestinationQpn));
+  context.has_psn = !cnp && !is_management(qpn);
+  if (context.has_psn && reading.analysable()) context.flow = flow_of(reading.frame, followed);
+  if (const wire::ByteSpan cm = cm_datagram(parts_); !cm.empty()) {
+    const CmStartingPsn start = starting_psn(cm);
+    if (start.data != nullptr)
+      context.announced = FlowName{reading.frame.source, start.local_qpn, {}, 0};
+  }
+  return context;
+}
+
+std::optional<FlowName> Editor::flow_of(const analysis::Frame& frame,
+                                        const analysis::PacketRecord* followed) const {
+  if (frame.opcode->has(wire::kDeth)) {
+    return FlowName{frame.destination, frame.headers.bth.destination_qpn, frame.source,
+                    frame.headers.deth.source_qpn};
+  }
+  if (!frame.opcode->is_response()) {
+    return FlowName{frame.destination, frame.headers.bth.destination_qpn, {}, 0};
+  }
+  // A response says whom it goes to, and not who sent it.
+  if (followed == nullptr || followed->stream == analysis::kNone) return std::nullopt;
+  const analysis::StreamSide& sender = analyzer_->stream(followed->stream).sides[followed->sender];
+  if (sender.qpn == analysis::kUnknownQpn) return std::nullopt;
+  return FlowName{sender.address, sender.qpn, {}, 0};
+}
+
+Editor::Result Editor::edit_parts(const FrameContext& context, wire::ByteView original) {
+  unsigned copies = 1;
+  for (StageAtWork& stage : stages_) {
+    switch (stage.apply(parts_, context, counts_)) {
+      case StageAtWork::Outcome::done:
+        break;
+      case StageAtWork::Outcome::dropped:
+        ++counts_.left_out;
+        return {};
+      case StageAtWork::Outcome::duplicated:
+        ++copies;
+        break;
+      case StageAtWork::Outcome::mixed:
+        return Unexpected{fmt::format(
+            "frame {}: of {} and {} one would be IPv4 and the other IPv6: map both", context.number,
+            parts_.source().to_string(), parts_.destination().to_string())};
+    }
+  }
+  for (unsigned i = 0; i < copies; ++i) emit(context, original);
+  return {};
+}
+
+void Editor::emit(const FrameContext& context, wire::ByteView original) {
+  parts_.put_together(bytes_);
+  std::uint32_t wire_size = parts_.wire_size();
+  if (plan_.snap_length != 0 && bytes_.size() > plan_.snap_length) bytes_.resize(plan_.snap_length);
+  if (!std::ranges::equal(bytes_, original)) ++counts_.changed;
+  ++counts_.written;
+  sink_(moved(context.at), bytes_, wire_size);
+}
+
+wire::Instant Editor::moved(wire::Instant at) const {
+  wire::Duration since = at - *first_;
+  if (plan_.time_scale != 1) {
+    since = wire::Duration(std::llround(static_cast<long double>(since.count()) *
+                                        static_cast<long double>(plan_.time_scale)));
+  }
+  const wire::Instant begins = plan_.begins ? wire::Instant(plan_.begins->since) : *first_;
+  return begins + since + plan_.time_shift;
+}
+
+}  // namespace softrnic::edit
