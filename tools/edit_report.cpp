@@ -67,6 +67,12 @@ std::string edit_text(const EditCounts& c, const std::string& from, const std::s
   for (const Changed& change : changes(c)) {
     if (change.count != 0) text += fmt::format("  {} {}\n", change.count, change.plural);
   }
+  if (c.segmented) {
+    text +=
+        fmt::format("  {} messages in {} packets for {}", c.messages, c.packets_out, c.packets_in);
+    if (c.messages_left_out != 0) text += fmt::format(", {} left out", c.messages_left_out);
+    text += '\n';
+  }
   add_remarks(text, c);
   return text;
 }
@@ -85,6 +91,12 @@ std::string edit_json(const EditCounts& c, const std::string& from, const std::s
   report["wrong_icrc"] = c.wrong_icrc;
   auto& values = report["values"] = nlohmann::ordered_json::object();
   for (const Changed& change : changes(c)) values[std::string(change.key)] = change.count;
+  if (c.segmented) {
+    report["messages"] = {{"kept", c.messages},
+                          {"left_out", c.messages_left_out},
+                          {"packets_in", c.packets_in},
+                          {"packets_out", c.packets_out}};
+  }
   auto& not_done = report["not_done"] = nlohmann::ordered_json::object();
   not_done["headers_cut"] = c.headers_cut;
   not_done["flow_unknown"] = c.flow_unknown;

@@ -31,6 +31,13 @@ struct EditCounts {
   std::uint64_t ruled = 0;  // frames that a rule acted on
   std::array<std::uint64_t, static_cast<std::size_t>(Quantity::count)> numbers{};
 
+  // Of messages that were cut or numbered anew.
+  bool segmented = false;
+  std::uint64_t messages = 0;
+  std::uint64_t messages_left_out = 0;
+  std::uint64_t packets_in = 0;  // that carry messages
+  std::uint64_t packets_out = 0;
+
   // What could not be done.
   std::uint64_t no_other_version = 0;  // no RoCE v2: have no form in the other IP version
   std::uint64_t flow_unknown = 0;      // answers of which the capture does not say whose they are

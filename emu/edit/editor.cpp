@@ -8,6 +8,7 @@
 
 #include "edit/cm_translation.hpp"
 #include "edit/erf_frame.hpp"
+#include "edit/frame_translation.hpp"
 #include "edit/link_header.hpp"
 #include "wire/bth.hpp"
 
@@ -37,6 +38,9 @@ Editor::Editor(EditPlan plan, LinkType link_type, Sink sink)
     analyzer_ = std::make_unique<analysis::Analyzer>(
         analysis::AnalyzerOptions{.connections = {}, .forgets = true});
   }
+  if (plan_.anonymise) anonymised_ = std::make_unique<Anonymised>(*plan_.anonymise);
+  counts_.segmented = plan_.path_mtu != 0 || plan_.thin > 1;
+  if (counts_.segmented) segmentation_.emplace(plan_.path_mtu, plan_.thin, counts_);
 }
 
 Editor::~Editor() = default;
@@ -85,7 +89,34 @@ Editor::Result Editor::on_record(const capture::Record& given) {
     return {};
   }
   count(record, reading);
-  return edit_parts(context_of(record, reading, followed), record.bytes);
+  const FrameContext context = context_of(record, reading, followed);
+  if (segmentation_ && followed != nullptr)
+    return cut_anew(context, reading, followed, record.bytes);
+  return edit_parts(context, record.bytes);
+}
+
+Editor::Result Editor::cut_anew(const FrameContext& context, const capture::PacketReading& reading,
+                                const analysis::PacketRecord* followed, wire::ByteView original) {
+  const std::uint32_t mtu =
+      followed->stream == analysis::kNone ? 0 : analyzer_->stream(followed->stream).path_mtu;
+  pieces_.clear();
+  auto done =
+      segmentation_->on_frame(parts_, context, reading.frame, followed->stream, mtu, pieces_);
+  if (!done) return done;
+  if (pieces_.empty()) ++counts_.left_out;
+  for (FrameParts& piece : pieces_) {
+    std::swap(parts_, piece);
+    if (auto edited = edit_parts(context, original); !edited) return edited;
+  }
+  return {};
+}
+
+void Editor::anonymise() {
+  FrameSums sums;
+  sums.remember(parts_);
+  translate_frame(parts_, CountedTranslation(*anonymised_, counts_));
+  erase_contents(parts_);
+  sums.restore(parts_, plan_.icrc);
 }
 
 Editor::Result Editor::finish() {
@@ -183,6 +214,7 @@ Editor::Result Editor::edit_parts(const FrameContext& context, wire::ByteView or
             parts_.source().to_string(), parts_.destination().to_string())};
     }
   }
+  if (anonymised_ != nullptr) anonymise();
   for (unsigned i = 0; i < copies; ++i) emit(context, original);
   return {};
 }

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "analysis/analyzer.hpp"
+#include "edit/anonymised.hpp"
 #include "edit/edit_stage.hpp"
+#include "edit/segmentation.hpp"
 #include "wire/expected_void.hpp"
 
 namespace softrnic::edit {
@@ -44,6 +46,9 @@ class Editor {
   bool chosen(const capture::Record& record, std::uint32_t stream);
   bool passes_filters(wire::Instant at);
   void count(const capture::Record& record, const capture::PacketReading& reading);
+  Result cut_anew(const FrameContext& context, const capture::PacketReading& reading,
+                  const analysis::PacketRecord* followed, wire::ByteView original);
+  void anonymise();
   Result edit_parts(const FrameContext& context, wire::ByteView original);
   void emit(const FrameContext& context, wire::ByteView original);
   wire::Instant moved(wire::Instant at) const;
@@ -56,6 +61,9 @@ class Editor {
   std::vector<FrameFilter> keep_;
   std::vector<FrameFilter> drop_;
   std::unique_ptr<analysis::Analyzer> analyzer_;
+  std::unique_ptr<Anonymised> anonymised_;
+  std::optional<Segmentation> segmentation_;
+  std::vector<FrameParts> pieces_;
   std::optional<wire::Instant> first_;
   FrameParts parts_;
   FlatFrame flat_;

@@ -21,8 +21,9 @@ using wire::UdpHeader;
 
 constexpr std::size_t kIcrcSize = 4;
 
-// Whether the lengths and the order of the headers up to the BTH are right.
-bool lengths_are_right(HeaderFault fault) {
+// Whether what a RoCE packet consists of can be told. Lengths are looked at where the parts are
+// taken, as a reading names but the first of several faults.
+bool is_told(HeaderFault fault) {
   switch (fault) {
     case HeaderFault::none:
     case HeaderFault::ip_checksum:
@@ -98,7 +99,7 @@ void FrameParts::take_apart(capture::LinkType type, const capture::Record& recor
                             const capture::PacketReading& reading) {
   link_type = type;
   layer = Layer::none;
-  roce_ = headers_fit_ = false;
+  roce_ = false;
   body_lacks = trailer_lacks = 0;
   network.clear();
   udp.clear();
@@ -124,21 +125,22 @@ void FrameParts::take_apart(capture::LinkType type, const capture::Record& recor
     body_lacks = lacks;
     return;
   }
-  roce_ = reading.is_roce() && lengths_are_right(reading.fault);
-  headers_fit_ = roce_ && reading.fault != HeaderFault::headers_too_long;
-  if (layer == Layer::grh && !roce_) layer = Layer::none;
-  if (layer == Layer::none) {
-    assign(body, rest);
-    body_lacks = lacks;
-    return;
-  }
   const std::byte* ip = rest.data();
   std::size_t announced = layer == Layer::ipv4 ? wire::get(ip, Ipv4Header::kTotalLength)
                                                : wire::get(ip, Ipv6Header::kPayloadLength) + header;
   const std::size_t there = rest.size() + lacks;
-  if (announced < header || announced > there) announced = there;
-  assign(network, take(rest, header));
+  const bool fits = announced >= header && announced <= there;
+  if (!fits) announced = there;
   announced -= header;
+  roce_ = fits && reading.is_roce() && is_told(reading.fault) &&
+          transport_fits(rest.subspan(header), announced);
+  if (layer == Layer::grh && !roce_) {
+    layer = Layer::none;
+    assign(body, rest);
+    body_lacks = lacks;
+    return;
+  }
+  assign(network, take(rest, header));
   if (roce_ && layer != Layer::grh) {
     assign(udp, take(rest, UdpHeader::kSize));
     announced -= UdpHeader::kSize;
@@ -147,6 +149,16 @@ void FrameParts::take_apart(capture::LinkType type, const capture::Record& recor
   assign(trailer, rest);
   body_lacks = static_cast<std::uint32_t>(announced - body.size());
   trailer_lacks = lacks - body_lacks;
+}
+
+// Whether UDP's length, if there is one, is what the network header leaves, and BTH and ICRC fit.
+bool FrameParts::transport_fits(ByteView transport, std::size_t size) const {
+  if (layer != Layer::grh) {
+    if (size < UdpHeader::kSize || transport.size() < UdpHeader::kSize) return false;
+    if (wire::get(transport.data(), UdpHeader::kLength) != size) return false;
+    size -= UdpHeader::kSize;
+  }
+  return size >= Bth::kSize + kIcrcSize;
 }
 
 void FrameParts::put_together(Bytes& out) const {
@@ -200,7 +212,7 @@ const wire::OpcodeInfo* FrameParts::opcode() const {
 
 std::byte* FrameParts::extension(wire::ExtensionHeader wanted) {
   const wire::OpcodeInfo* row = opcode();
-  if (row == nullptr || !headers_fit_ || !row->has(wanted)) return nullptr;
+  if (headers_size() == 0 || !row->has(wanted)) return nullptr;
   std::size_t offset = Bth::kSize;
   for (const ExtensionSize& extension : kExtensions) {
     if (extension.header == wanted) {
@@ -213,7 +225,9 @@ std::byte* FrameParts::extension(wire::ExtensionHeader wanted) {
 
 std::size_t FrameParts::headers_size() const {
   const wire::OpcodeInfo* row = opcode();
-  return row == nullptr || !headers_fit_ ? 0 : Bth::kSize + row->extension_size;
+  if (row == nullptr) return 0;
+  const std::size_t headers = Bth::kSize + row->extension_size;
+  return headers + kIcrcSize <= body.size() + body_lacks ? headers : 0;
 }
 
 wire::ByteSpan FrameParts::padded_payload() {

@@ -52,7 +52,7 @@ class FrameParts {
   const wire::OpcodeInfo* opcode() const;
   // An extension header of a RoCE packet; null when it has none of that kind, or it is cut off.
   std::byte* extension(wire::ExtensionHeader header);
-  // BTH and extension headers; 0 without an opcode.
+  // BTH and extension headers; 0 without an opcode, or where they do not lie before the ICRC.
   std::size_t headers_size() const;
   // Message bytes with the pad behind them, as many as were captured.
   wire::ByteSpan padded_payload();
@@ -77,9 +77,9 @@ class FrameParts {
 
  private:
   std::size_t size_network(wire::ByteView behind_link) const;
+  bool transport_fits(wire::ByteView transport, std::size_t size) const;
 
   bool roce_ = false;
-  bool headers_fit_ = false;  // the extension headers lie before the ICRC
 };
 
 }  // namespace softrnic::edit

@@ -33,7 +33,7 @@ def _shape(text):
 
 def compare(command, printed, expected):
     position = 0
-    exact = command.startswith(("demo", "check", "diff", "replay")) and "shm:" not in command
+    exact = command.startswith(("demo", "check", "diff", "edit", "replay")) and "shm:" not in command
     shape = str if exact else _shape
     got = shape(printed)
     parts = [shape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M)]
@@ -144,3 +144,20 @@ def _(context):
 @case("documentation/the examples of docs/diff.md")
 def _(context):
     _run_examples(context, "diff.md", 4)
+
+
+@case("documentation/the examples of docs/edit.md")
+def _(context):
+    text = _read("edit.md")
+    blocks = _BLOCK.findall(text)
+    check(len(blocks) >= 4, f"only {len(blocks)} examples were found")
+    os.symlink(os.path.join(os.path.dirname(_DOCUMENTS), "pcaps"),
+               os.path.join(context.folder, "pcaps"))
+    for _, name, body in _SCRIPT.findall(text):
+        with open(os.path.join(context.folder, name), "w", encoding="utf-8") as file:
+            file.write(body)
+    for _, command, expected in blocks:
+        done = subprocess.run([context.program, *shlex.split(command)], check=False,
+                              cwd=context.folder, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True)
+        _compare(command, done.stdout + done.stderr, expected)

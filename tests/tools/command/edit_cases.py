@@ -137,7 +137,7 @@ _THERE_AND_BACK = [
     (["--shift", "1.000000001"], ["--shift=-1.000000001"], [], [], None),
     (["--scale", "4"], ["--scale", "0.25"], [], [], None),
     (["--rule", "rewrite reserved7 +1"], ["--rule", "rewrite reserved7 -1"], [], [], None),
-    (["--rule", "rewrite psn 5 and keep-icrc"], None, [], ["rc-send"], None),
+    (["--rule", "rewrite psn 5 keep-icrc"], None, [], ["rc-send"], None),
     (["--only", "of QP 0x12", "--pkey", "0x8002"], ["--only", "of QP 0x12", "--pkey", "0xffff"], [],
      ["rc-"], ("infiniband.bth.p_key", "32770")),
 ]

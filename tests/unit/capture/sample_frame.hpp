@@ -24,10 +24,10 @@ struct Sample {
   std::uint32_t payload = 5;
   bool from_alice = true;
   // Before the ICRC is calculated, so that it is right all the same.
-  std::function<void(wire::TransportHeaders&)> headers;
-  std::function<void(wire::Ipv4Header&)> ipv4;
-  std::function<void(wire::Ipv6Header&)> ipv6;
-  std::function<void(wire::UdpHeader&)> udp;
+  std::function<void(wire::TransportHeaders&)> headers{};
+  std::function<void(wire::Ipv4Header&)> ipv4{};
+  std::function<void(wire::Ipv6Header&)> ipv6{};
+  std::function<void(wire::UdpHeader&)> udp{};
 };
 
 template <class Header>
