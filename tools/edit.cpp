@@ -104,8 +104,9 @@ class Output {
     writer_.emplace(std::move(*writer));
   }
 
-  void write(wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size) {
-    if (writer_ && !writer_->write(at, bytes, wire_size)) commit();
+  void write(wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size,
+             std::string_view comment) {
+    if (writer_ && !writer_->write(at, bytes, wire_size, comment)) commit();
   }
   void commit() {
     if (!writer_) return;
@@ -121,9 +122,17 @@ class Output {
 
 void edit_all(capture::CaptureFile& file, edit::Editor& editor) {
   CaptureProgress progress(file);
+  const capture::LinkType link_type = file.link_type();
   while (!interrupted()) {
     const capture::Record* record = file.next();
     if (record == nullptr) break;
+    if (file.link_type() != link_type) {
+      throw Failure(kCannot,
+                    fmt::format("frame {} is of another link type than those before: edit the "
+                                "interfaces of this pcapng file apart (tshark -Y "
+                                "frame.interface_id==0 -w ONE)",
+                                record->number));
+    }
     if (const auto done = editor.on_record(*record); !done) throw Failure(kCannot, done.error());
     progress.on_record(*record);
   }
@@ -152,10 +161,10 @@ int run_edit(int argc, char** argv) {
     throw Failure(kCannot, fmt::format("{}: {}", options.path, why));
   }
   Output output(options, edit::Editor::link_type_out(file->link_type()));
-  edit::Editor editor(options.plan, file->link_type(),
-                      [&output](wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size) {
-                        output.write(at, bytes, wire_size);
-                      });
+  edit::Editor editor(
+      options.plan, file->link_type(),
+      [&output](wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size,
+                std::string_view comment) { output.write(at, bytes, wire_size, comment); });
   edit_all(*file, editor);
   output.commit();
   const std::string to = options.dry_run ? "" : options.out;

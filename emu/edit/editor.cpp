@@ -47,6 +47,9 @@ Editor::~Editor() = default;
 
 std::string Editor::refuse(const EditPlan& plan, LinkType link_type) {
   const LinkType out = link_type_out(link_type);
+  if (out == LinkType::infiniband || out == LinkType::other) {
+    return "frames of Ethernet, Linux cooked and raw IP can be edited, and the capture has others";
+  }
   for (const EditStage& stage : plan.stages) {
     if (asks_for_tags(stage) && !has_ethertype(out)) {
       return "the capture holds raw IP packets, which have no VLAN tags";
@@ -68,6 +71,7 @@ LinkType Editor::link_type_out(LinkType link_type) {
 Editor::Result Editor::on_record(const capture::Record& given) {
   ++counts_.frames;
   if (!first_) first_ = given.at;
+  comment_ = given.comment;
   capture::Record record = given;
   if (link_type_ == LinkType::erf && !unwrap_erf(record)) {
     ++counts_.not_ethernet;
@@ -225,7 +229,8 @@ void Editor::emit(const FrameContext& context, wire::ByteView original) {
   if (plan_.snap_length != 0 && bytes_.size() > plan_.snap_length) bytes_.resize(plan_.snap_length);
   if (!std::ranges::equal(bytes_, original)) ++counts_.changed;
   ++counts_.written;
-  sink_(moved(context.at), bytes_, wire_size);
+  // Nobody knows what a comment tells.
+  sink_(moved(context.at), bytes_, wire_size, anonymised_ != nullptr ? "" : comment_);
 }
 
 wire::Instant Editor::moved(wire::Instant at) const {

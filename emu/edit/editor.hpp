@@ -19,7 +19,8 @@ namespace softrnic::edit {
 
 class Editor {
  public:
-  using Sink = std::function<void(wire::Instant, wire::ByteView, std::uint32_t wire_size)>;
+  using Sink = std::function<void(wire::Instant, wire::ByteView, std::uint32_t wire_size,
+                                  std::string_view comment)>;
   using Result = wire::Expected<void, std::string>;
 
   Editor(EditPlan plan, capture::LinkType link_type, Sink sink);
@@ -65,6 +66,7 @@ class Editor {
   std::optional<Segmentation> segmentation_;
   std::vector<FrameParts> pieces_;
   std::optional<wire::Instant> first_;
+  std::string_view comment_;  // of the record at hand
   FrameParts parts_;
   FlatFrame flat_;
   Bytes bytes_;

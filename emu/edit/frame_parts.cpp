@@ -63,6 +63,26 @@ ByteView take(ByteView& rest, std::size_t size) {
   return taken;
 }
 
+// A packet in a tunnel is what the outer packet carries, and edited as little as any other payload.
+std::optional<capture::NetworkStart> find_outer_network(capture::LinkType type, ByteView record) {
+  const auto start = capture::find_network(type, record);
+  if (!start || !start->tunnelled) return start;
+  constexpr std::size_t kCookedProtocol = 14;
+  constexpr std::size_t kEthernetProtocol = 12;
+  switch (type) {
+    case capture::LinkType::ethernet:
+      return capture::behind_ethernet(record, 0);
+    case capture::LinkType::linux_cooked:
+      return capture::behind_ethernet(record, kCookedProtocol - kEthernetProtocol);
+    case capture::LinkType::raw_ip:
+      return capture::NetworkStart{
+          wire::load_u8(record.data()) >> 4 == 4 ? wire::ethertype::kIpv4 : wire::ethertype::kIpv6,
+          0};
+    default:
+      return std::nullopt;
+  }
+}
+
 wire::Gid gid_at(const std::byte* p) {
   wire::Gid gid;
   for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = wire::load_u8(p + i);
@@ -109,7 +129,7 @@ void FrameParts::take_apart(capture::LinkType type, const capture::Record& recor
   ByteView rest = record.bytes;
   const auto lacks = static_cast<std::uint32_t>(
       record.wire_size > rest.size() ? record.wire_size - rest.size() : 0);
-  const auto start = capture::find_network(type, record.bytes);
+  const auto start = find_outer_network(type, record.bytes);
   assign(link, take(rest, start ? start->offset : rest.size()));
   if (!start) {
     body_lacks = lacks;
@@ -132,7 +152,7 @@ void FrameParts::take_apart(capture::LinkType type, const capture::Record& recor
   const bool fits = announced >= header && announced <= there;
   if (!fits) announced = there;
   announced -= header;
-  roce_ = fits && reading.is_roce() && is_told(reading.fault) &&
+  roce_ = fits && !reading.tunnelled && reading.is_roce() && is_told(reading.fault) &&
           transport_fits(rest.subspan(header), announced);
   if (layer == Layer::grh && !roce_) {
     layer = Layer::none;

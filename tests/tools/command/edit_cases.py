@@ -262,3 +262,92 @@ def _(context):
         check(done.returncode == _CANNOT and done.stderr.count("\n") == 1 and done.stdout == "",
               f"{words}: {done.returncode}\n{done.stdout}{done.stderr}")
         check(_bytes(out) == b"good", f"{words}: the old file is gone")
+
+
+def _kinds(context, path):
+    """Faults by kind, without their frames."""
+    icrc, faults = _faults(context, path)
+    return sorted(kind for _, kind in faults), icrc["wrong"]
+
+
+@case("edit/messages cut to another path MTU: as right as before, and tshark counts the packets")
+def _(context):
+    for path in _samples("rc-all", "rc-read-v4", "uc-all-v4", "xrc-all", "cm-connect", "rc-atomic",
+                         "rnr.", "nak-", "loss-nak", "loss-psn-wrap", "loss-ack"):
+        before, _ = _edit(context, path, "before.pcap")
+        for mtu in ("256", "512", "4096"):
+            name = f"{path} --mtu {mtu}"
+            done = context.run("edit", before, os.path.join(context.folder, "mtu.pcap"), "--mtu", mtu)
+            if done.returncode == _CANNOT and "loss-" in path and mtu == "4096":
+                check("repeats a message from where" in done.stderr, f"{name}: {done.stderr}")
+                continue
+            edited, report = _edit(context, before, "mtu.pcap", "--mtu", mtu)
+            check(_kinds(context, before) == _kinds(context, edited), f"{name}: other faults")
+            check(_wrong_icrcs(before) == _wrong_icrcs(edited), name)
+            largest = max(int(row[0] or 0) for row in _tshark(edited, "data.len") or [["0"]])
+            check(largest <= int(mtu), f"{name}: {largest}")
+            check(report["messages"]["left_out"] == 0, f"{report}")
+
+
+@case("edit/to a smaller path MTU and back is the same file")
+def _(context):
+    for path in _samples("rc-read-v4", "rc-write-v4", "uc-all-v4", "rc-all-v1"):
+        large, _ = _edit(context, path, "large.pcap", "--mtu", "1024")
+        small, _ = _edit(context, large, "small.pcap", "--mtu", "256")
+        again, _ = _edit(context, small, "again.pcap", "--mtu", "1024")
+        check(_bytes(large) == _bytes(again), f"{path}: undone it is another file")
+
+
+@case("edit/thinned captures are right")
+def _(context):
+    for path in _samples("rc-all", "uc-all", "ud-send", "xrc-all"):
+        out, report = _edit(context, path, "thin.pcap", "--thin", "2")
+        check(_kinds(context, out) == ([], 0) and _wrong_icrcs(out) == 0, path)
+        kept, left_out = report["messages"]["kept"], report["messages"]["left_out"]
+        check(left_out > 0 and kept >= left_out, f"{path}: {report}")
+
+
+@case("edit/anonymised: nobody's address is left, the same key says the same, the faults are those")
+def _(context):
+    key = os.path.join(context.folder, "secret.key")
+    with open(key, "w", encoding="utf-8") as file:
+        file.write("a secret\n")
+    for path in _samples(*_MANY, "neighbors-v6", "nak-out-of-bounds"):
+        before, _ = _edit(context, path, "before.pcap")
+        out, _ = _edit(context, path, "hidden.pcap", "--anonymise", "a secret")
+        again, _ = _edit(context, path, "hidden2.pcap", "--anonymise", f"file:{key}")
+        other, _ = _edit(context, path, "hidden3.pcap", "--anonymise", "another")
+        check(_bytes(out) == _bytes(again) and _bytes(out) != _bytes(other), path)
+        check(_faults(context, before) == _faults(context, out), f"{path}: other faults")
+        check(_wrong_icrcs(before) == _wrong_icrcs(out), path)
+        hidden = _bytes(out)
+        for word in (b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02", bytes.fromhex("0200000000"),
+                     bytes.fromhex("fd00000000000000")):
+            check(word not in hidden, f"{path}: {word.hex()} is still there")
+
+
+@case("edit/scripts in TOML and JSON do what options do, stage by stage")
+def _(context):
+    path = os.path.join(_PCAPS, "rc-write-v4.pcapng")
+    toml = os.path.join(context.folder, "edit.toml")
+    with open(toml, "w", encoding="utf-8") as file:
+        file.write('qpn = "0x12=0x99"\n[[edit]]\nonly = "of QP 0x99"\ndscp = 26\n'
+                   '[[edit]]\nrule = "rewrite partition_key 5 WRITE"\n')
+    script = os.path.join(context.folder, "edit.json")
+    with open(script, "w", encoding="utf-8") as file:
+        json.dump({"qpn": ["0x12=0x99"], "edit": [
+            {"only": "of QP 0x99", "dscp": 26},
+            {"do": "rewrite", "packet": "WRITE", "fields": {"partition_key": 5}}]}, file)
+    from_toml, _ = _edit(context, path, "toml.pcap", "--script", toml)
+    from_json, _ = _edit(context, path, "json.pcap", "--script", script)
+    check(_bytes(from_toml) == _bytes(from_json) and _wrong_icrcs(from_toml) == 0, "differ")
+    rows = _tshark(from_toml, "infiniband.bth.destqp", "ip.dsfield.dscp", "infiniband.bth.p_key")
+    check({tuple(row) for row in rows} >= {("0x000099", "26", "5"), ("0x000011", "0", "65535")},
+          f"{rows}")
+    for text, words in (("nonsense = 1", "line 1"), ("[[edit]]\nmtu = 256", "line 2"),
+                        ("qpn = [[1]]", "qpn"), ("keep_icrc = 5", "true or false")):
+        with open(toml, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        done = context.run("edit", path, "--dry-run", "--script", toml)
+        check(done.returncode == _CANNOT and done.stderr.count("\n") == 1 and words in done.stderr,
+              f"{text}: {done.stderr}")

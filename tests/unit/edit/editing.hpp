@@ -63,7 +63,8 @@ inline Edited edit_with(const EditPlan& plan, const Frames& frames,
                         LinkType link_type = LinkType::ethernet) {
   Edited result;
   Editor editor(plan, link_type,
-                [&result](wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size) {
+                [&result](wire::Instant at, wire::ByteView bytes, std::uint32_t wire_size,
+                          std::string_view /*comment*/) {
                   result.frames.push_back({at, Bytes(bytes.begin(), bytes.end()), wire_size});
                 });
   std::uint32_t number = 0;
