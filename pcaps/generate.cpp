@@ -27,8 +27,9 @@ or fd00::2, queue pair 0x12, first PSN 0x2000), on one wire; each takes 10 us to
 MTU is 256, so that 700 bytes take three packets. RoCE v2 over IPv4 unless the line says otherwise.
 What the NICs do not send by themselves (CM messages, CNPs, credits) was put on the wire by hand.
 
-`NAME.opcodes` lists the RoCE packets of a capture: opcode, PSN, AETH syndrome. All files here,
-this one too, are written by `pcaps/make`, the same bytes each time; `tests/run pcaps` checks that.
+`NAME.opcodes` lists the RoCE packets of a capture: opcode, PSN, AETH syndrome. `NAME.check` and
+`NAME.explain` are what `softrnic check` and `softrnic explain` say of it. All files here, this one
+too, are written by `pcaps/make`, the same bytes each time; `tests/run pcaps` checks that.
 
 | capture | shows |
 | --- | --- |

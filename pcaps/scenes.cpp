@@ -120,10 +120,28 @@ void act_one_read(Stage& stage) {
   stage.run();
 }
 
+void act_two_writes(Stage& stage) {
+  for (int i = 0; i < 2; ++i) {
+    stage.post(stage.alice(), SendOperation::rdma_write, kLarge);
+    stage.run();
+  }
+}
+
+void act_one_atomic(Stage& stage) {
+  stage.post_atomic(stage.alice(), SendOperation::fetch_add, 1, 0);
+  stage.run();
+}
+
 void act_one_send(Stage& stage) {
   stage.post_receive(stage.bob(), 1024);
   stage.post(stage.alice(), SendOperation::send, kSmall);
   stage.run();
+}
+
+void act_write_and_send_later(Stage& stage) {
+  act_one_write(stage);
+  stage.run_for(std::chrono::milliseconds(3));
+  act_one_send(stage);
 }
 
 void act_late_receive(Stage& stage) {
@@ -170,6 +188,8 @@ std::vector<Scene> operations() {
        on(RoceVersion::v1, true, Service::unreliable_connection), act_all_unreliable},
       {"xrc-all-v4", "every XRC operation: each request names the shared receive queue (XRCETH)",
        on(RoceVersion::v2, false, Service::extended_reliable_connection), act},
+      {"xrc-all-v6", "every XRC operation over IPv6",
+       on(RoceVersion::v2, true, Service::extended_reliable_connection), act},
       {"xrc-all-v1", "every XRC operation over RoCE v1",
        on(RoceVersion::v1, true, Service::extended_reliable_connection), act},
       {"ud-send-v4", "UD SENDs, with DETH, both ways",
@@ -186,6 +206,16 @@ std::vector<Scene> losses() {
   wrap.alice_psn = 0xfffffe;
   Setting dead = with_alice_faults({"tx drop"});
   dead.retry_count = 3;
+  Setting both_lose = with_alice_faults({"tx drop 2nd WRITE MIDDLE"});
+  both_lose.bob_faults = {"tx drop 1st NAK"};
+  Setting uc_loss = with_alice_faults({"tx drop 1st WRITE MIDDLE"});
+  uc_loss.service = Service::unreliable_connection;
+  Setting ud_loss = with_alice_faults({"tx drop 1st SEND"});
+  ud_loss.service = Service::unreliable_datagram;
+  Setting ud_wrong_key = with_alice_faults({"tx rewrite queue_key 0x22222222 1st SEND"});
+  ud_wrong_key.service = Service::unreliable_datagram;
+  Setting selective = with_alice_faults({"tx drop 2nd WRITE MIDDLE"});
+  selective.selective_repeat = true;
   return {
       {"loss-nak", "a lost WRITE Middle: NAK (PSN sequence error), all resent from there",
        with_alice_faults({"tx drop 2nd WRITE MIDDLE"}), act_one_write},
@@ -197,8 +227,32 @@ std::vector<Scene> losses() {
       {"loss-read-response",
        "a lost READ response: the rest is asked for again, from the missing PSN on",
        with_bob_faults({"tx drop 3rd READ RESPONSE"}), act_one_read},
+      {"loss-rnr-nak", "a lost RNR NAK: the timeout of 67 ms takes its place",
+       with_bob_faults({"tx drop 1st RNR"}), act_late_receive},
+      {"loss-nak-itself", "a lost packet, and the NAK for it lost as well: the timeout mends it",
+       both_lose, act_one_write},
       {"loss-icrc", "a bit flipped on the way: the ICRC is wrong, the frame dropped, all resent",
        with_alice_faults({"tx corrupt payload 2nd WRITE MIDDLE"}), act_one_write},
+      {"loss-ip-header",
+       "a bit flipped in the IPv4 header: its checksum is wrong, the frame dropped",
+       with_alice_faults({"tx corrupt ipv4.identification 2nd WRITE MIDDLE"}), act_one_write},
+      {"loss-transport-header", "a bit flipped in the PSN: only the ICRC shows it",
+       with_alice_faults({"tx corrupt psn 2nd WRITE MIDDLE"}), act_one_write},
+      {"loss-atomic-ack",
+       "a lost atomic response: FETCH and ADD is asked again, and answered without adding again",
+       with_bob_faults({"tx drop 1st ATOMIC ACKNOWLEDGE"}), act_one_atomic},
+      {"uc-loss", "UC: a lost WRITE Middle loses the message, and nobody says so", uc_loss,
+       act_two_writes},
+      {"ud-loss", "UD: a lost datagram is lost", ud_loss, act_datagrams},
+      {"selective-repeat",
+       "a lost WRITE Middle between two that agreed on selective repeat: only it is resent",
+       selective, act_one_write},
+      {"ghost", "a copy of a WRITE Middle that comes 2 ms late, when all is done: a duplicate",
+       with_alice_faults({"tx duplicate 2ms 2nd WRITE MIDDLE"}), act_write_and_send_later},
+      {"partition-mismatch", "a SEND with a foreign P_Key: silence; the next try has the right one",
+       with_alice_faults({"tx rewrite partition_key 0x8001 1st SEND"}), act_one_send},
+      {"ud-queue-key-mismatch", "UD: a datagram with a wrong Q_Key is dropped without a word",
+       ud_wrong_key, act_datagrams},
       {"duplicate", "a doubled WRITE Middle, known by its PSN and not executed again",
        with_alice_faults({"tx duplicate 2nd WRITE MIDDLE"}), act_one_write},
       {"reorder", "two packets exchanged on the way: RC takes that for a loss",
@@ -298,7 +352,8 @@ std::vector<Scene> surroundings() {
 
 std::vector<Scene> scenes() {
   std::vector<Scene> all;
-  for (auto part : {operations(), losses(), refusals(), surroundings(), scenes_by_hand()}) {
+  for (auto part :
+       {operations(), scenes_of_memory(), losses(), refusals(), surroundings(), scenes_by_hand()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

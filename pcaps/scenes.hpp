@@ -19,6 +19,9 @@ struct Scene {
 
 std::vector<Scene> scenes();
 
+// Those of them that are about memory itself.
+std::vector<Scene> scenes_of_memory();
+
 // Those of them with packets that the NICs do not send by themselves.
 std::vector<Scene> scenes_by_hand();
 

@@ -131,7 +131,7 @@ void Stage::equip(Card& card) {
   region.length = card.memory.size();
   region.virtual_address = card.address;
   region.access = transport::kLocalWrite | transport::kRemoteWrite | transport::kRemoteRead |
-                  transport::kRemoteAtomic;
+                  transport::kRemoteAtomic | transport::kFlushGlobal | transport::kBindWindow;
   card.keys = card.nic->memory().add(region).value();
   region.access = transport::kRemoteRead;
   card.read_only_keys = card.nic->memory().add(region).value();
@@ -159,9 +159,12 @@ nic::QueuePairInit Stage::target_init(Card& card) {
 }
 
 void Stage::connect(Card& card, const Card& peer, std::uint32_t psn, std::uint32_t peer_psn) {
+  const bool reliable = setting_.service == wire::Service::reliable_connection ||
+                        setting_.service == wire::Service::extended_reliable_connection;
   transport::QueuePairAttributes attributes;
-  attributes.remote_access =
-      transport::kRemoteWrite | transport::kRemoteRead | transport::kRemoteAtomic;
+  attributes.remote_access = transport::kRemoteWrite | transport::kRemoteRead |
+                             transport::kRemoteAtomic | (reliable ? transport::kFlushGlobal : 0u);
+  attributes.selective_repeat = setting_.selective_repeat;
   attributes.queue_key = kQueueKey;
   attributes.path_mtu = setting_.path_mtu;
   attributes.destination_qpn = peer.qpn;
@@ -208,7 +211,7 @@ transport::SendRequest Stage::request_of(Card& from, SendOperation operation) co
 void Stage::post_request(Card& from, transport::SendRequest request, std::uint32_t length) {
   const std::array sges{transport::Sge{from.address, length, from.keys.local}};
   request.id = next_id_++;
-  request.sges = sges;
+  if (length != 0) request.sges = sges;
   const auto error = from.nic->post_send(from.qpn, request);
   if (error) failure_ = transport::to_string(*error);
 }
@@ -230,6 +233,39 @@ void Stage::post_atomic(Card& from, SendOperation operation, std::uint64_t swap_
 void Stage::post_with_bad_key(Card& from, SendOperation operation, std::uint32_t length) {
   transport::SendRequest request = request_of(from, operation);
   request.remote_key = 0xbadbad01;
+  post_request(from, request, length);
+}
+
+void Stage::post_flush(Card& from, std::uint32_t length) {
+  transport::SendRequest request = request_of(from, SendOperation::flush);
+  request.placement = transport::kGlobalVisibility;
+  request.flush_length = length;
+  post_request(from, request, 0);
+}
+
+std::uint32_t Stage::open_window(Card& at) {
+  const auto window = at.nic->memory().allocate_window(at.domain, nic::WindowType::type_2a);
+  if (!window) {
+    failure_ = "there is no window";
+    return 0;
+  }
+  transport::WindowBinding binding;
+  binding.window_key = *window;
+  binding.new_key = *window ^ 1;
+  binding.region_key = at.keys.local;
+  binding.access = transport::kRemoteWrite | transport::kRemoteRead;
+  binding.address = at.address;
+  binding.length = kMemory;
+  transport::SendRequest request = request_of(at, SendOperation::bind_window);
+  request.binding = &binding;
+  post_request(at, request, 0);
+  run();
+  return binding.new_key;
+}
+
+void Stage::post_invalidating_send(Card& from, std::uint32_t length, std::uint32_t key) {
+  transport::SendRequest request = request_of(from, SendOperation::send_with_invalidate);
+  request.invalidate_key = key;
   post_request(from, request, length);
 }
 

@@ -31,7 +31,8 @@ struct Setting {
   std::uint8_t retry_count = 7;
   std::uint8_t rnr_retry = 7;
   std::uint8_t rnr_timer = 12;  // 0.64 ms
-  bool strangers = false;       // they have to ask for each other's MAC address first
+  bool selective_repeat = false;
+  bool strangers = false;  // they have to ask for each other's MAC address first
   // Faults on what each of them sends.
   std::vector<std::string> alice_faults;
   std::vector<std::string> bob_faults;
@@ -69,6 +70,12 @@ class Stage {
                    std::uint64_t compare);
   // The same with a key the other does not know.
   void post_with_bad_key(Card& from, transport::SendOperation operation, std::uint32_t length);
+  // All that was written to the other's memory is to be seen there by everybody.
+  void post_flush(Card& from, std::uint32_t length);
+  // A window over the whole of a card's memory that its queue pair alone protects (type 2A): what
+  // the other may name it by. Bound without a packet.
+  std::uint32_t open_window(Card& at);
+  void post_invalidating_send(Card& from, std::uint32_t length, std::uint32_t key);
   void post_receive(Card& at, std::uint32_t length);
   void post_receive_read_only(Card& at, std::uint32_t length);
   // To a place in the other's memory, with whatever key.

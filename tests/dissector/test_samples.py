@@ -15,6 +15,17 @@ FAULTY = {
     "cm-retry": at("retransmission_timeout", 2),
     "cnp": at("ecn_marked", 39) + at("cnp", 41) + at("rate_changed", 72),
     "credits": at("credits_exhausted", 5),
+    "ghost": at("retransmission_timeout", 7) + at("duplicate_ack", 8),
+    "loss-atomic-ack": at("retransmission_timeout", 3) + at("response_repeated", 4),
+    "loss-ip-header": at("roce.icrc.bad", 3) + at("nak_psn_sequence", 6) + at(
+        "retransmission_nak", 7, 8, 9),
+    "loss-nak-itself": at("nak_psn_sequence", 6) + at("retransmission_timeout", 7, 8, 9, 10, 11),
+    "loss-rnr-nak": at("rnr_nak", 3) + at("retransmission_timeout", 4, 5),
+    "loss-transport-header": at("roce.icrc.bad", 3) + at("psn_gap", 4) + at(
+        "nak_psn_sequence", 6) + at("retransmission_nak", 7, 8, 9),
+    "nak-invalidated-key": at("nak_remote_access", 8),
+    "partition-mismatch": at("retransmission_timeout", 2),
+    "selective-repeat": at("nak_reserved", 6) + at("retransmission_timeout", 7) + at("msn_jump", 8),
     "duplicate": at("duplicate", 4),
     "ecn-marked": at("ecn_marked", 3),
     "loss-ack": at("retransmission_timeout", 3) + at("duplicate_ack", 4),

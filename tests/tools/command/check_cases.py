@@ -41,6 +41,17 @@ _SAMPLE_FAULTS = {
                        (4, "retransmission_timeout"), (4, "unanswered")],
     "rnr-exceeded": [(2, "rnr_nak"), (4, "rnr_nak"), (6, "rnr_nak")],
     "rnr": [(3, "rnr_nak"), (6, "rnr_nak"), (9, "rnr_nak")],
+    "ghost": [(7, "retransmission_timeout")],
+    "loss-atomic-ack": [(3, "retransmission_timeout")],
+    "loss-ip-header": [(3, "bad_icrc"), (4, "psn_gap"), (6, "nak_psn_sequence")],
+    "loss-nak-itself": [(6, "nak_psn_sequence"), (7, "retransmission_timeout"),
+                        (8, "retransmission_timeout"), (9, "retransmission_timeout"),
+                        (10, "retransmission_timeout"), (11, "retransmission_timeout")],
+    "loss-rnr-nak": [(3, "rnr_nak"), (4, "retransmission_timeout"), (5, "retransmission_timeout")],
+    "loss-transport-header": [(3, "bad_icrc"), (4, "psn_gap"), (6, "nak_psn_sequence")],
+    "nak-invalidated-key": [(8, "nak_remote_access")],
+    "partition-mismatch": [(2, "retransmission_timeout")],
+    "selective-repeat": [(6, "nak_reserved"), (7, "retransmission_timeout"), (8, "msn_jump")],
 }
 # Of those that show something else when the frames are cut behind their headers: there is no ICRC,
 # and no CM message.

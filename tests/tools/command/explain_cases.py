@@ -19,6 +19,7 @@ _UNREADABLE = 2
 
 # How the connections of a sample end that do not stay open.
 _ENDS = {
+    "nak-invalidated-key": "refused",
     "nak-invalid-request": "refused",
     "nak-out-of-bounds": "refused",
     "nak-remote-access-read": "refused",

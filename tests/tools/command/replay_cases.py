@@ -11,7 +11,10 @@ from cases import case, check
 _PCAPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../pcaps")
 _AGREES, _DIFFERS, _BAD = 0, 1, 2
 # Samples with a frame damaged on purpose, which no parser may call right.
-_DAMAGED = {"loss-icrc.pcapng"}
+_DAMAGED = {"loss-icrc.pcapng", "loss-ip-header.pcapng", "loss-transport-header.pcapng"}
+# The emulated responder is primed with regions, not with windows and rights to FLUSH, and agrees on
+# no extension (docs/replay.md).
+_BEYOND = ("rc-flush-", "rc-window-", "nak-invalidated-key", "selective-repeat")
 
 
 def _replay(context, *words):
@@ -23,6 +26,8 @@ def _(context):
     samples = sorted(glob.glob(os.path.join(_PCAPS, "*.pcapng")))
     check(len(samples) > 10, f"only {len(samples)} samples in {_PCAPS}")
     for path in samples:
+        if os.path.basename(path).startswith(_BEYOND):
+            continue
         expected = _DIFFERS if os.path.basename(path) in _DAMAGED else _AGREES
         done = _replay(context, path, "--json")
         check(done.returncode == expected and done.stderr == "",
