@@ -224,8 +224,10 @@ std::byte* SideReplay::exposed_at(const RecordedOperation& operation) {
 void SideReplay::make_host_changes() {
   while (next_host_change_ < host_changes_.size() &&
          host_changes_[next_host_change_].after <= heard_) {
-    const RecordedOperation& operation =
-        connection_.sides[1 - side_].operations[host_changes_[next_host_change_++].operation];
+    const HostChange& change = host_changes_[next_host_change_++];
+    // Too late: it would undo what has been written since.
+    if (change.operation < heard_) continue;
+    const RecordedOperation& operation = connection_.sides[1 - side_].operations[change.operation];
     const std::span<const std::byte> answer = asked_memory_->captured_answer(operation);
     std::byte* at = exposed_at(operation);
     if (at != nullptr) std::copy(answer.begin(), answer.end(), at);
