@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "capture/byte_source.hpp"
+#include "capture/erf_reader.hpp"
 #include "capture/pcapng_reader.hpp"
 
 namespace softrnic::capture {
@@ -88,7 +89,8 @@ ssize_t read_for_stdio(void* source, char* to, std::size_t size) {
 }  // namespace
 
 struct CaptureFile::Handle {
-  explicit Handle(link::FileDescriptor file) : source(std::move(file)), pcapng(source) {}
+  explicit Handle(link::FileDescriptor file)
+      : source(std::move(file)), pcapng(source), erf(source) {}
   ~Handle() {
     if (pcap != nullptr) pcap_close(pcap);
   }
@@ -112,7 +114,9 @@ struct CaptureFile::Handle {
 
   ByteSource source;
   PcapngReader pcapng;
-  pcap_t* pcap = nullptr;  // null: it is pcapng
+  ErfReader erf;
+  bool is_erf = false;
+  pcap_t* pcap = nullptr;  // null: it is pcapng or ERF
 };
 
 CaptureFile::CaptureFile(std::unique_ptr<Handle> handle, std::string name)
@@ -164,6 +168,9 @@ std::string CaptureFile::begin() {
     for (const std::uint16_t each : handle.pcapng.link_types()) {
       if (link_type_of(each)) number = each;
     }
+  } else if (ErfReader::is_erf(handle.source.peek(ErfReader::kTelling))) {
+    handle.is_erf = true;
+    number = registry_number(LinkType::erf);
   } else {
     const std::string why_not = handle.open_pcap();
     if (!why_not.empty()) {
@@ -198,7 +205,20 @@ const Record* CaptureFile::next() {
 
 // False at the end, whatever kind of end it is.
 bool CaptureFile::read() {
-  return handle_->pcap != nullptr ? read_pcap() : read_pcapng();
+  if (handle_->pcap != nullptr) return read_pcap();
+  return handle_->is_erf ? read_erf() : read_pcapng();
+}
+
+bool CaptureFile::read_erf() {
+  const ErfReader::Packet* packet = handle_->erf.next();
+  if (packet == nullptr) {
+    if (const std::string& why = handle_->erf.damage(); !why.empty()) fail_after(why);
+    return false;
+  }
+  record_.at = packet->at;
+  record_.wire_size = packet->wire_size;
+  record_.bytes = packet->bytes;
+  return true;
 }
 
 bool CaptureFile::read_pcapng() {

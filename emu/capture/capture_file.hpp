@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A capture file, read record by record: pcap or pcapng, from a file or a pipe.
 //
-// pcapng_reader reads pcapng, libpcap what is older. Holds one record at a time, whatever the size
-// of the file.
+// pcapng_reader reads pcapng, erf_reader ERF, libpcap what is older. Holds one record at a time,
+// whatever the size of the file.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +54,7 @@ class CaptureFile {
   std::string begin();
   bool read();
   bool read_pcapng();
+  bool read_erf();
   bool read_pcap();
   void fail_after(std::string_view why);
   const Record* fail(std::string why);
