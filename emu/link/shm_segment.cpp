@@ -325,17 +325,4 @@ void Segment::remove_leftovers() const {
   }
 }
 
-std::vector<std::string> segments_in_use() {
-  std::vector<std::string> names;
-  auto directory = Directory::open();
-  if (!directory) return names;
-  for (const std::string& entry : directory->entries()) {
-    if (!valid_segment_name(entry)) continue;
-    const FileDescriptor file(::openat(directory->descriptor.get(), entry.c_str(),
-                                       O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-    if (file.valid() && locked(file.get(), kPortLocks, kPorts)) names.push_back(entry);
-  }
-  return names;
-}
-
 }  // namespace softrnic::link::shm

@@ -75,7 +75,4 @@ class Segment {
   std::shared_ptr<Mapping> mapping_;
 };
 
-// Names of the segments on which somebody lives.
-std::vector<std::string> segments_in_use();
-
 }  // namespace softrnic::link::shm
