@@ -113,22 +113,24 @@ struct ConnectionDetail {
 };
 
 struct ConnectionAccount {
-  std::vector<OperationAccount> operations;
-  std::vector<FindingCount> findings;
-  std::vector<SyndromeCount> naks;
-  std::unique_ptr<LossAccount> losses;
+  // What every packet needs stands together.
   std::unique_ptr<ConnectionDetail> detail;
   std::array<std::uint64_t, 2> payload_bytes{};  // repetitions too
   std::array<std::uint32_t, 2> retransmitted{};  // packets that side sent again
-  CreditAccount credits;
-  std::uint32_t faults = 0;
-  std::uint32_t first_fault = 0;  // frame
-  std::uint16_t vlan = kNoVlan;
-  analysis::FindingKind first_fault_kind{};
+  bool used = false;                             // a packet was counted here
+  bool beginning_settled = false;
   Beginning beginning = Beginning::unknown;
   Ending ending = Ending::open;
-  bool beginning_settled = false;
-  bool used = false;  // a packet was counted here
+  std::uint16_t vlan = kNoVlan;
+  std::vector<OperationAccount> operations;
+
+  CreditAccount credits;
+  std::vector<FindingCount> findings;
+  std::vector<SyndromeCount> naks;
+  std::unique_ptr<LossAccount> losses;
+  std::uint32_t faults = 0;
+  std::uint32_t first_fault = 0;  // frame
+  analysis::FindingKind first_fault_kind{};
 
   static constexpr std::uint16_t kNoVlan = 0xffff;
 

@@ -66,6 +66,12 @@ bool explains_refusal(FindingKind kind) {
          kind == FindingKind::write_refused;
 }
 
+constexpr std::size_t kCacheLine = 64;
+
+void fetch(const void* address) {
+  __builtin_prefetch(address);
+}
+
 std::uint16_t vlan_of(capture::LinkType link_type, wire::ByteView record) {
   constexpr std::size_t kType = 12;
   constexpr std::uint16_t kIdentifier = 0xfff;
@@ -141,6 +147,41 @@ void Explanation::find_header_fault(const PacketReading& reading) {
 // --- messages ---
 
 void Explanation::on_message_gone(const Message& message) {
+  gone_[gone_count_++] = message;
+  if (message.stream < accounts_.size()) {
+    fetch(&accounts_[message.stream]);
+    fetch(&analyzer_.stream(message.stream));
+  }
+  if (gone_count_ == kGoneTogether) take_gone_messages();
+}
+
+void Explanation::take_gone_messages() {
+  const std::span<const Message> gone(gone_.data(), gone_count_);
+  const auto operations_of = [&](const Message& message) -> const std::vector<OperationAccount>* {
+    if (message.stream >= accounts_.size()) return nullptr;
+    const auto& operations = accounts_[message.stream].operations;
+    return operations.empty() ? nullptr : &operations;
+  };
+  for (const Message& message : gone) {
+    const auto* operations = operations_of(message);
+    if (operations == nullptr) continue;
+    for (std::size_t line = 0; line < sizeof(OperationAccount); line += kCacheLine) {
+      fetch(reinterpret_cast<const std::byte*>(operations->data()) + line);
+    }
+  }
+  for (const Message& message : gone) {
+    const auto* operations = operations_of(message);
+    if (operations == nullptr || operations->front().latency.buckets().empty()) continue;
+    const auto& buckets = operations->front().latency.buckets();
+    fetch(&buckets[buckets.size() / 2]);
+    fetch(&buckets[buckets.size() / 4]);
+    fetch(&buckets[buckets.size() * 3 / 4]);
+  }
+  for (const Message& message : gone) take_gone(message);
+  gone_count_ = 0;
+}
+
+void Explanation::take_gone(const Message& message) {
   const Stream& stream = analyzer_.stream(message.stream);
   ConnectionAccount& account = account_of(stream);
   OperationAccount& operation = account.operation(message.operation, message.requester);
@@ -415,6 +456,7 @@ void Explanation::finish() {
     if (accounts_[i].losses != nullptr) accounts_[i].losses->recovery.finish(*this);
   }
   analyzer_.finish();
+  take_gone_messages();
   settle_endings();
 }
 

@@ -6,6 +6,7 @@
 // message or loss is told of them as they pass (Listener).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +93,8 @@ class Explanation final : private LossSink {
   void count_packet(const capture::PacketReading& reading);
   void find_header_fault(const capture::PacketReading& reading);
   void on_message_gone(const analysis::Message& message);
+  void take_gone_messages();
+  void take_gone(const analysis::Message& message);
   void look_for_slow_answer(const analysis::Message& message, const OperationAccount& usual);
   void analyse(const capture::PacketReading& reading, std::uint16_t vlan);
   ConnectionAccount& account_of(const analysis::Stream& stream);
@@ -123,6 +126,11 @@ class Explanation final : private LossSink {
   analysis::Analyzer analyzer_;
   analysis::PagedArray<ConnectionAccount, 6> accounts_;
   std::vector<std::uint32_t> detailed_;  // connections with detail
+  // Messages whose turn comes together: what is kept of their connections has long left the
+  // processor's caches, and is fetched for all of them at once.
+  static constexpr std::size_t kGoneTogether = 16;
+  std::array<analysis::Message, kGoneTogether> gone_;
+  std::size_t gone_count_ = 0;
   std::vector<FindingCount> findings_;
   Throughput throughput_;
   WorstMoments worst_;
