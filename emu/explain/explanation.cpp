@@ -45,6 +45,7 @@ bool is_given_up(FindingKind kind) {
 // What the account of losses is made of.
 bool concerns_loss(FindingKind kind) {
   switch (kind) {
+    case FindingKind::out_of_order:
     case FindingKind::psn_gap:
     case FindingKind::nak_psn_sequence:
     case FindingKind::read_response_missing:

@@ -265,6 +265,7 @@ Json loss_json(const Explanation& explanation, const Loss& loss) {
           {"gave_up", loss.gave_up},
           {"lost_frame", frame_or_null(loss.lost_frame)},
           {"shown_frame", frame_or_null(loss.shown_frame)},
+          {"late_frame", frame_or_null(loss.late_frame)},
           {"cause_frame", frame_or_null(loss.cause_frame)},
           {"again_frame", frame_or_null(loss.again_frame)},
           {"last_frame", loss.last_frame},

@@ -71,6 +71,9 @@ void LossRecovery::on_packet(const analysis::Frame& frame, const analysis::Packe
       case FindingKind::psn_gap:
         on_gap(sight, finding, sink);
         break;
+      case FindingKind::out_of_order:
+        requester(sight.record.sender).late = {frame.number, finding.related};
+        break;
       case FindingKind::nak_psn_sequence:
         requester(1 - record.sender).nak = {frame.number, frame.time};
         break;
@@ -215,6 +218,11 @@ void LossRecovery::find_lost(const Sight& sight, const Requester& r, const Findi
     loss.before_to = run.last_frame;
   } else if (sight.record.original != 0) {
     loss.lost_at = sight.frame.time - std::chrono::nanoseconds(finding.b);
+    // RC takes packets in their order alone: what overtakes another is discarded (IBTA vol. 1,
+    // 9.7.4.1.1).
+    const bool overtook =
+        sight.record.original >= r.late.overtaken_from && sight.record.original < r.late.frame;
+    if (overtook) loss.late_frame = r.late.frame;
   } else {
     loss.lost_at = loss.asked_at;
   }

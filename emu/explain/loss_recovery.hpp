@@ -42,6 +42,7 @@ struct Loss {
   std::uint32_t psn = 0;            // the first one sent again; of UC, the first one missing
   std::uint32_t lost_frame = 0;     // its first transmission; 0: lost in front of the capture
   std::uint32_t shown_frame = 0;    // the packet that showed a gap in the capture; 0: none did
+  std::uint32_t late_frame = 0;     // what lost_frame had overtaken: its receiver discarded it
   std::uint32_t cause_frame = 0;    // the NAK, or the response that came too early; 0: none
   std::uint32_t again_frame = 0;    // the first packet sent again
   std::uint32_t last_frame = 0;     // the last one
@@ -108,6 +109,10 @@ class LossRecovery {
     std::uint32_t frame = 0;
     wire::Instant at;
   };
+  struct Late {  // a packet that others overtook
+    std::uint32_t frame = 0;
+    std::uint32_t overtaken_from = 0;  // the first of the others
+  };
   // Packets sent again, one behind the other: what was lost of them is lost once more.
   struct Run {
     std::uint32_t psn = 0;
@@ -120,6 +125,7 @@ class LossRecovery {
   // Of what one side asks for.
   struct Requester {
     Gap gap;
+    Late late;
     Notice nak;
     Notice early_response;
     std::array<Run, 4> runs{};  // the newest at newest_run

@@ -29,6 +29,11 @@ std::string where_lost(const Loss& loss) {
     return fmt::format("PSN {}, sent again between frames {} and {}, was lost once more", loss.psn,
                        loss.before_from, loss.before_to);
   }
+  if (loss.late_frame != 0) {
+    return fmt::format(
+        "PSN {} in frame {} overtook a packet that came late, in frame {}, and was discarded",
+        loss.psn, loss.lost_frame, loss.late_frame);
+  }
   if (loss.lost_frame != 0) {
     const bool or_answer = loss.cause == LossCause::timeout;
     return fmt::format("PSN {} in frame {}{} was lost behind the capture", loss.psn,
@@ -76,6 +81,11 @@ std::string more_of_it(const Moment& m) {
 
 // Which part of the loss took the time.
 std::string look_at_loss(const Loss& loss) {
+  if (loss.late_frame != 0) {
+    return "Nothing was lost, it came out of order, and a receiver takes packets in their order "
+           "alone: look for several paths in front of the capture (ECMP, bonding, a change of "
+           "route).";
+  }
   switch (loss.cause) {
     case LossCause::timeout:
       if (loss.shown_frame != 0) {

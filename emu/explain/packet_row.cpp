@@ -74,7 +74,7 @@ void add_packet_csv(std::string& out, const SeenPacket& packet) {
 
 std::string_view loss_csv_header() {
   return "connection,requester,cause,psn,packets,packets_again,rounds,gave_up,lost_frame,"
-         "shown_frame,cause_frame,again_frame,last_frame,lost_at_ns,noticed_after_ns,"
+         "shown_frame,late_frame,cause_frame,again_frame,last_frame,lost_at_ns,noticed_after_ns,"
          "reacted_after_ns,time_lost_ns\n";
 }
 
@@ -83,8 +83,8 @@ void add_loss_csv(std::string& out, const Loss& loss) {
   at = fmt::format_to(at, "{},{},{},{},{},{},{},{},", loss.connection, loss.side,
                       to_string(loss.cause), loss.psn, loss.packets, loss.packets_again,
                       loss.rounds, loss.gave_up ? 1 : 0);
-  for (const std::uint32_t frame :
-       {loss.lost_frame, loss.shown_frame, loss.cause_frame, loss.again_frame, loss.last_frame}) {
+  for (const std::uint32_t frame : {loss.lost_frame, loss.shown_frame, loss.late_frame,
+                                    loss.cause_frame, loss.again_frame, loss.last_frame}) {
     add_frame(out, frame);
   }
   fmt::format_to(at, "{},{},{},{}\n", loss.lost_at.time_since_epoch().count(),

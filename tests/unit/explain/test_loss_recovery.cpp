@@ -58,6 +58,41 @@ TEST_CASE("a packet lost behind the capture: the time runs from when it was sent
   CHECK(loss.time_lost() == 7us);
 }
 
+TEST_CASE("a packet that overtook another is discarded, not lost on the way") {
+  ExplainedTalk e;
+  e.talk.send(100);
+  e.talk.send(102);    // frame 2 overtakes
+  e.talk.send(101);    // frame 3, which comes late
+  e.talk.send(103);    // frame 4
+  e.talk.nak(101, 1);  // frame 5: for frame 2; then frame 3 comes, and is taken
+  e.talk.nak(102, 2);  // frame 6: for frame 4
+  e.talk.send(102);    // frame 7
+  e.talk.send(103);
+  e.talk.ack(103, 4);
+  const Loss& loss = e.only_loss();
+  CHECK(loss.cause == LossCause::nak);
+  CHECK(loss.psn == 102);
+  CHECK(loss.lost_frame == 2);
+  CHECK(loss.late_frame == 3);
+}
+
+TEST_CASE("an older packet that came late has nothing to do with a loss behind the capture") {
+  ExplainedTalk e;
+  e.talk.send(100);
+  e.talk.send(102);  // frame 2 overtakes, behind a place where it is put in order again
+  e.talk.send(101);
+  e.talk.send(103);  // frame 4 does not arrive
+  e.talk.send(104);
+  e.talk.nak(103, 4);
+  e.talk.send(103);
+  e.talk.send(104);
+  e.talk.ack(104, 5);
+  const Loss& loss = e.only_loss();
+  CHECK(loss.psn == 103);
+  CHECK(loss.lost_frame == 4);
+  CHECK(loss.late_frame == 0);
+}
+
 TEST_CASE("a loss that nothing tells of is mended by the timer") {
   ExplainedTalk e;
   e.talk.send(100);
