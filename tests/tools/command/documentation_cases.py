@@ -160,4 +160,4 @@ def _(context):
         done = subprocess.run([context.program, *shlex.split(command)], check=False,
                               cwd=context.folder, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True)
-        _compare(command, done.stdout + done.stderr, expected)
+        compare(command, done.stdout + done.stderr, expected)
