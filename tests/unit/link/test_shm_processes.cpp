@@ -337,7 +337,7 @@ class Scribbler {
 
 TEST_CASE("Whatever is written over a segment, nobody crashes, hangs or reads beyond a frame") {
   const auto first_seed = std::random_device()();
-  for (std::uint64_t seed = first_seed; seed < first_seed + 30; ++seed) {
+  for (std::uint64_t seed = first_seed; seed < first_seed + 12; ++seed) {
     CAPTURE(seed);
     ShmScene scene;
     std::mt19937_64 random(seed);
@@ -350,7 +350,7 @@ TEST_CASE("Whatever is written over a segment, nobody crashes, hangs or reads be
     {
       Scribbler scribbler(scene.path() + "/lab", seed);
       Instant now{std::chrono::seconds(1)};
-      for (int i = 0; i < 20'000; ++i) {
+      for (int i = 0; i < 12'000; ++i) {
         if (random() % 4 == 0) scribbler.scribble();
         Link& link = *links[random() % 2];
         now += std::chrono::microseconds(random() % 100);
@@ -371,7 +371,7 @@ TEST_CASE("Whatever is written over a segment, nobody crashes, hangs or reads be
           REQUIRE(frame_bytes.size() <= shm::buffer_size(shm::kDefaultMtu));
         });
         if (i % 1000 == 0) mirror->stations();
-        if (i % 5000 == 0) open_shm({.segment = "lab", .host = "c", .mtu = 0}).has_value();
+        if (i % 3000 == 0) open_shm({.segment = "lab", .host = "c", .mtu = 0}).has_value();
       }
     }
     links.clear();
