@@ -151,13 +151,13 @@ def _(context):
     text = _read("edit.md")
     blocks = _BLOCK.findall(text)
     check(len(blocks) >= 4, f"only {len(blocks)} examples were found")
-    os.symlink(os.path.join(os.path.dirname(_DOCUMENTS), "pcaps"),
-               os.path.join(context.folder, "pcaps"))
-    for _, name, body in _SCRIPT.findall(text):
-        with open(os.path.join(context.folder, name), "w", encoding="utf-8") as file:
-            file.write(body)
-    for _, command, expected in blocks:
-        done = subprocess.run([context.program, *shlex.split(command)], check=False,
-                              cwd=context.folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True)
-        compare(command, done.stdout + done.stderr, expected)
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(os.path.join(os.path.dirname(_DOCUMENTS), "pcaps"), os.path.join(folder, "pcaps"))
+        for _, name, body in _SCRIPT.findall(text):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(body)
+        for _, command, expected in blocks:
+            done = subprocess.run([context.program, *shlex.split(command)], check=False,
+                                  cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                                  text=True)
+            compare(command, done.stdout + done.stderr, expected)
