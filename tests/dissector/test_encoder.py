@@ -50,7 +50,7 @@ def same_bytes(look):
 def samples(look):
     seen = 0
     for name in sample_names():
-        if name == "loss-icrc":
+        if name in ("loss-icrc", "loss-ip-header", "loss-transport-header"):  # spoilt on purpose
             continue
         for number, data in enumerate(enhanced_packets(sample(name)), 1):
             at = 12
