@@ -21,6 +21,7 @@
 #include "fabric/script_json.hpp"
 #include "fabric/script_toml.hpp"
 #include "failure.hpp"
+#include "input_kept.hpp"
 #include "interruption.hpp"
 #include "subcommands.hpp"
 #include "wire/packet_view.hpp"
@@ -85,6 +86,7 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (!options.list && described && !options.capture.empty()) {
     fail_usage("--from describes a capture: give it alone, and craft what it prints");
   }
+  keep_input(options.capture, "--output", options.output);
   return true;
 }
 

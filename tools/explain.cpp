@@ -28,6 +28,7 @@
 #include "explain/packet_row.hpp"
 #include "explain/page.hpp"
 #include "failure.hpp"
+#include "input_kept.hpp"
 #include "interruption.hpp"
 #include "subcommands.hpp"
 
@@ -127,6 +128,10 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (options.on_standard_output() + options.messages > 1) {
     fail_usage("only one of the lists can go to standard output: name a file for the others");
   }
+  keep_input(options.path, "--html", options.html);
+  keep_input(options.path, "--packets-csv", options.packets_csv);
+  keep_input(options.path, "--messages-csv", options.messages_csv);
+  keep_input(options.path, "--losses-csv", options.losses_csv);
   return true;
 }
 
@@ -149,7 +154,7 @@ class CsvFile {
   // What fails is said at commit().
   void end_row() { file_.write(row_); }
   void commit() {
-    if (auto done = file_.commit(); !done) fail("{}", done.error());
+    if (auto done = file_.commit(); !done) throw Failure(kUnreadable, done.error());
   }
 
  private:
@@ -295,7 +300,7 @@ class PageFile {
   void write(const Explanation& explanation, const explain::JsonOptions& json) {
     const std::string text = to_json(explanation, json);
     file_.write(explain::page(nlohmann::ordered_json::parse(text)));
-    if (auto done = file_.commit(); !done) fail("{}", done.error());
+    if (auto done = file_.commit(); !done) throw Failure(kUnreadable, done.error());
   }
 
  private:

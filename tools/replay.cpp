@@ -7,6 +7,7 @@
 
 #include "command_line.hpp"
 #include "failure.hpp"
+#include "input_kept.hpp"
 #include "offline_replay/capture_replay.hpp"
 #include "offline_replay/replay_report.hpp"
 #include "replay_live.hpp"
@@ -48,6 +49,10 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (!line.parse(argc, argv)) return false;
   if (words.empty()) fail_usage("the capture to replay is missing; see softrnic replay --help");
   options.path = words.front();
+  keep_input(options.path, "--write", options.live.device.capture_path);
+  keep_input(options.path, "--memory", options.live.side.memory_path);
+  keep_input(options.path, "--expect-memory", options.live.side.expect_memory_path);
+  keep_input(options.path, "--expect-messages", options.live.side.expect_messages_path);
   options.live.path = options.path;
   options.live.json = options.json;
   options.live.verbose = options.verbose;

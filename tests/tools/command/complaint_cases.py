@@ -75,6 +75,31 @@ def _(context):
                    mentions=[shown])
 
 
+@case("complaint/the capture that is read is not overwritten")
+def _(context):
+    tree = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+    with open(os.path.join(tree, "pcaps/rc-all-v6.pcapng"), "rb") as file:
+        sample = file.read()
+    capture = os.path.join(context.folder, "only-one.pcapng")
+    link = os.path.join(context.folder, "link.pcapng")
+    with open(capture, "wb") as file:
+        file.write(sample)
+    os.symlink(capture, link)
+    for words in (["explain", capture, "--html"], ["explain", capture, "--packets-csv"],
+                  ["explain", capture, "--messages-csv"], ["explain", capture, "--losses-csv"],
+                  ["craft", "--from", capture, "--output"],
+                  ["replay", capture, "--to", "memory", "--write"],
+                  ["replay", capture, "--as", "requester", "--to", "memory", "--write"],
+                  ["replay", capture, "--as", "requester", "--memory"],
+                  ["replay", capture, "--as", "requester", "--expect-memory"],
+                  ["replay", capture, "--as", "requester", "--expect-messages"]):
+        for output in (capture, link):
+            _complains(context, _USAGE, f"softrnic {words[0]}: {words[-1]} {output}: ", *words,
+                       output, mentions=["name another file"])
+            with open(capture, "rb") as file:
+                check(file.read() == sample, f"{words}: the capture was overwritten")
+
+
 @case("complaint/values that do not go together")
 def _(context):
     for words, mentions in (
