@@ -276,9 +276,11 @@ void MessageTracker::repeat(Observation& o, SentPacket* packet) {
   if (!opcode.starts_message() && carries_data(opcode.operation)) {
     const std::uint32_t known = continued(o);
     if (known != kNone && known != index) {
+      // It counted the first time, with what it carried then; it counts again where it belongs.
       Message& former = o.ledger.messages[index];
       --former.packets;
-      former.payload_bytes -= o.frame.payload_size;
+      former.payload_bytes -= packet->payload_size;
+      o.sender().bytes -= packet->payload_size;
       add(o, *packet, known);
       return;
     }

@@ -154,6 +154,8 @@ void ResponseSequence::on_nak(Observation& o) {
   }
   link(o, packet->psn);
   o.find(kind, o.record.answers, o.frame.headers.aeth.syndrome.raw());
+  // IBTA vol. 1, table 44: what is no NAK and reserved is dropped, so that it ends nothing.
+  if (!o.frame.headers.aeth.syndrome.is_nak()) return;
   if (!psn.before(n_.unacknowledged) && !psn.after(n_.next)) {
     progress(o, psn);
     check_msn(o, 0);

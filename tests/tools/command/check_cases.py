@@ -51,7 +51,7 @@ _SAMPLE_FAULTS = {
     "loss-transport-header": [(3, "bad_icrc"), (4, "psn_gap"), (6, "nak_psn_sequence")],
     "nak-invalidated-key": [(8, "nak_remote_access")],
     "partition-mismatch": [(2, "retransmission_timeout")],
-    "selective-repeat": [(6, "nak_reserved"), (7, "retransmission_timeout"), (8, "msn_jump")],
+    "selective-repeat": [(6, "nak_reserved"), (7, "retransmission_timeout")],
 }
 # Of those that show something else when the frames are cut behind their headers: there is no ICRC,
 # and no CM message.

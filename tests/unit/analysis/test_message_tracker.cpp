@@ -135,6 +135,7 @@ TEST_CASE("the beginning turns up late: what was seen counts then", "[messages]"
   CHECK(last.record.ends_message);
   CHECK(talk.message(first).whole);
   CHECK(talk.message(first).payload_bytes == 612);
+  CHECK(talk.stream().sides[0].bytes == 64 + 612);
 }
 
 TEST_CASE("a late packet finds its place in the message", "[messages]") {
