@@ -265,9 +265,9 @@ def _(context):
 
 
 def _kinds(context, path):
-    """Faults by kind, without their frames."""
+    """The kinds of faults: of those that every packet sent again is, there are as many as packets."""
     icrc, faults = _faults(context, path)
-    return sorted(kind for _, kind in faults), icrc["wrong"]
+    return sorted({kind for _, kind in faults}), icrc["wrong"]
 
 
 def _repeats_as_one(context, path):
