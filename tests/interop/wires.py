@@ -79,10 +79,11 @@ class Wires:
                 raise RuntimeError(f"{name} does not come up")
             time.sleep(0.01)
 
-    def capture(self, path):
-        """Starts a capture of everything on the bridge."""
-        process = self.start(["tcpdump", "-q", "-n", "-U", "--immediate-mode", "-s", "0", "-i", "br0", "-w", path],
-                             stderr=subprocess.PIPE, text=True)
+    def capture(self, path, *expression):
+        """Starts a capture of everything on the bridge, or of what tcpdump's `expression` names."""
+        process = self.start(["tcpdump", "-q", "-n", "-U", "--immediate-mode",
+                              "--time-stamp-precision=nano", "-s", "0", "-i", "br0", "-w", path,
+                              *expression], stderr=subprocess.PIPE, text=True)
         if "listening on" not in process.stderr.readline():
             raise RuntimeError(f"tcpdump cannot capture to {path}: {process.stderr.read().strip()}")
         return process

@@ -22,7 +22,7 @@ def _samples():
                                                 os.path.join(_PCAPS, "*.pcapng")))):
         name = os.path.basename(path)
         if name.startswith(("uc-", "ud-", "xrc-", "udaddy", "cm-sidr", "cm-reject", "cm-retry",
-                            "srq-x")):
+                            "peer-cm-reject", "peer-udaddy", "srq-x")):
             continue
         yield path
 
