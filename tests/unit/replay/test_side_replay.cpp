@@ -55,7 +55,9 @@ struct Ends {
     asker->start(net.now());
     answerer->start(net.now());
     for (int turns = 0; turns < 2'000'000; ++turns) {
-      const bool busy = asker->turn(net.now()) | answerer->turn(net.now());
+      const bool asked = asker->turn(net.now());
+      const bool answered = answerer->turn(net.now());
+      const bool busy = asked || answered;
       if (asker->trouble()) return false;
       if (asker->finished() && answerer->finished() &&
           answerer->heard() == answerer->heard_in_capture()) {
