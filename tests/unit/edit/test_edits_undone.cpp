@@ -104,7 +104,7 @@ TEST_CASE("random edits of random frames are undone by their inverse") {
 }
 
 TEST_CASE("no bytes break an edit, an anonymisation or a cut") {
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {  // a key costs 40 ms each time
     Random random(seed);
     INFO("seed " << seed);
     Frames frames;
