@@ -50,8 +50,9 @@ class Header : public Tins::PDU {
   std::uint32_t header_size() const override;
   PDUType pdu_type() const override { return type_of(kind_); }
 
+  // Within what PDUType can hold, whose enumerators need ten bits: up to 1023.
   static constexpr PDUType type_of(HeaderKind kind) {
-    return static_cast<PDUType>(PDU::USER_DEFINED_PDU + 4791 + static_cast<int>(kind));
+    return static_cast<PDUType>(PDU::USER_DEFINED_PDU + 1 + static_cast<int>(kind));
   }
 
  protected:
