@@ -493,7 +493,7 @@ int SideRun::run() {
 
 int run_side_replay(const LiveReplayOptions& options) {
   if (options.mode_name != "requester" && options.mode_name != "responder") {
-    fail_usage("--as {}: must be requester or responder", options.mode_name);
+    fail_usage("--as {}: must be wire, requester or responder", options.mode_name);
   }
   catch_interruptions();
   return SideRun(options).run();
