@@ -51,22 +51,26 @@ void CaptureCheck::on_record(LinkType link_type, const Record& record) {
   }
 }
 
+void CheckCounts::count_packet(const PacketReading& reading) {
+  if (reading.headers_cut && reading.fault == HeaderFault::none) ++headers_cut;
+  switch (reading.frame.icrc) {
+    case IcrcVerdict::good:
+      ++icrc_good;
+      break;
+    case IcrcVerdict::bad:
+      ++icrc_bad;
+      break;
+    case IcrcVerdict::unverified:
+      ++icrc_unverified;
+      break;
+  }
+}
+
 void CaptureCheck::count_packet(const PacketReading& reading) {
   if (counts_.roce() == 1) first_ = reading.frame.time;
   if (reading.tunnelled) ++counts_.tunnelled;
   last_ = reading.frame.time;
-  if (reading.headers_cut && reading.fault == HeaderFault::none) ++counts_.headers_cut;
-  switch (reading.frame.icrc) {
-    case IcrcVerdict::good:
-      ++counts_.icrc_good;
-      break;
-    case IcrcVerdict::bad:
-      ++counts_.icrc_bad;
-      break;
-    case IcrcVerdict::unverified:
-      ++counts_.icrc_unverified;
-      break;
-  }
+  counts_.count_packet(reading);
 }
 
 // A copy is looked at no further, but for one that was altered from one place to the other.

@@ -49,6 +49,9 @@ struct CheckCounts {
   std::uint64_t gaps = 0;
   std::uint64_t late = 0;
 
+  // A RoCE packet's ICRC, and whether its headers are whole.
+  void count_packet(const PacketReading& reading);
+
   std::uint64_t of(Traffic kind) const { return traffic[static_cast<std::size_t>(kind)]; }
   std::uint64_t roce() const {
     return of(Traffic::roce_v1) + of(Traffic::roce_v2) + of(Traffic::infiniband);

@@ -117,18 +117,7 @@ void Explanation::count_packet(const PacketReading& reading) {
   if (!begun_) first_ = last_ = reading.frame.time;
   begun_ = true;
   last_ = std::max(last_, reading.frame.time);
-  if (reading.headers_cut && reading.fault == HeaderFault::none) ++counts_.headers_cut;
-  switch (reading.frame.icrc) {
-    case IcrcVerdict::good:
-      ++counts_.icrc_good;
-      break;
-    case IcrcVerdict::bad:
-      ++counts_.icrc_bad;
-      break;
-    case IcrcVerdict::unverified:
-      ++counts_.icrc_unverified;
-      break;
-  }
+  counts_.count_packet(reading);
 }
 
 void Explanation::find_header_fault(const PacketReading& reading) {
