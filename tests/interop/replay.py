@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 import tempfile
 
 import processes
@@ -43,7 +44,7 @@ class _Replay:
     def finish(self, seconds):
         try:
             status = self._process.wait(seconds)
-        except Exception:  # still running
+        except subprocess.TimeoutExpired:  # still running
             status = None
             processes.end(self._process, patience=2)
         self._output.seek(0)
@@ -120,7 +121,7 @@ def record_pingpong(program, network, guest, link, addresses, capture, size, cou
         f"-m {path_mtu} {wires.BRIDGE_IPV4}", seconds)
     try:
         server.wait(20)
-    except Exception:  # still running
+    except subprocess.TimeoutExpired:  # still running
         processes.end(server)
     output.close()
     return "" if status == 0 else printed
