@@ -474,10 +474,15 @@ std::vector<std::uint32_t> Explanation::by_importance(std::size_t most) const {
   for (const std::uint32_t i : connections()) {
     weights.emplace_back(importance(accounts_[i], analyzer_.stream(i)), i);
   }
-  const auto middle = weights.begin() + static_cast<std::ptrdiff_t>(std::min(most, weights.size()));
-  std::partial_sort(weights.begin(), middle, weights.end(), [](const auto& a, const auto& b) {
+  const auto before = [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
+  };
+  if (most < weights.size()) {
+    const auto middle = weights.begin() + static_cast<std::ptrdiff_t>(most);
+    std::partial_sort(weights.begin(), middle, weights.end(), before);
+  } else {
+    std::sort(weights.begin(), weights.end(), before);
+  }
   std::vector<std::uint32_t> order;
   for (const auto& [weight, index] : weights) order.push_back(index);
   return order;

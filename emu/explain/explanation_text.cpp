@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "explain/explanation_text.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "explain/figures.hpp"
-#include "explain/text_table.hpp"
 
 namespace softrnic::explain {
 
@@ -21,12 +22,15 @@ constexpr auto kLeft = TextTable::Align::left;
 constexpr auto kRight = TextTable::Align::right;
 
 std::string end_text(const StreamSide& side) {
-  if (side.qpn == analysis::kUnknownQpn) return side.address.to_string();
-  return fmt::format("{}:0x{:06x}", side.address.to_string(), side.qpn);
+  std::string text = side.address.to_string();
+  if (side.qpn != analysis::kUnknownQpn) {
+    fmt::format_to(std::back_inserter(text), FMT_COMPILE(":0x{:06x}"), side.qpn);
+  }
+  return text;
 }
 
 std::string or_dash(std::uint64_t n) {
-  return n == 0 ? "-" : fmt::format("{}", n);
+  return n == 0 ? "-" : std::to_string(n);
 }
 
 std::string others(const CheckCounts& counts) {
@@ -48,12 +52,17 @@ std::string others(const CheckCounts& counts) {
 
 class Report {
  public:
-  Report(const Explanation& explanation, const TextOptions& options)
-      : e_(explanation), o_(options) {}
+  Report(const Explanation& explanation, const TextOptions& options, const TextSink& sink)
+      : e_(explanation), o_(options), sink_(sink) {}
 
-  std::string text() {
+  void write() {
     add_head();
-    if (e_.counts().roce() == 0) return text_;
+    if (e_.counts().roce() != 0) add_body();
+    flush();
+  }
+
+ private:
+  void add_body() {
     add_verdict();
     shown_ = e_.by_importance(o_.most_connections);
     add_connections();
@@ -62,10 +71,22 @@ class Report {
     add_throughput();
     add_losses();
     add_moments();
-    return text_;
   }
 
- private:
+  void add_table(const TextTable& table) {
+    constexpr std::size_t kPiece = 64 * 1024;
+    const auto add = [this](std::string_view line) {
+      text_ += line;
+      if (text_.size() >= kPiece) flush();
+    };
+    table.write(add, 2, faint(), plain());
+  }
+
+  void flush() {
+    sink_(text_);
+    text_.clear();
+  }
+
   std::string_view bold() const { return o_.colour ? "\x1b[1m" : ""; }
   std::string_view faint() const { return o_.colour ? "\x1b[2m" : ""; }
   std::string_view red() const { return o_.colour ? "\x1b[31m" : ""; }
@@ -147,11 +168,12 @@ class Report {
         known->second += one.messages;
       }
     }
-    std::vector<std::string> words;
+    std::string text;
     for (const auto& [operation, n] : sums) {
-      words.push_back(fmt::format("{} {}", n, operation_text(operation)));
+      if (!text.empty()) text += ", ";
+      (text += std::to_string(n)).append(1, ' ') += operation_text(operation);
     }
-    return words.empty() ? "-" : fmt::format("{}", fmt::join(words, ", "));
+    return text.empty() ? "-" : text;
   }
 
   std::string end_of(const ConnectionAccount& account) const {
@@ -183,15 +205,15 @@ class Report {
       const StreamSide& b = stream.sides[1];
       const bool losses = account.losses != nullptr;
       const wire::Duration lost = account.time_lost();
-      table.add({fmt::format("{}", shown_[i]), std::string(to_string(stream.service)),
-                 fmt::format("{} <-> {}", end_text(a), end_text(b)), operations_of(account),
+      table.add({std::to_string(shown_[i]), to_string(stream.service),
+                 end_text(a) + " <-> " + end_text(b), operations_of(account),
                  size_text(a.bytes + b.bytes), or_dash(losses ? account.losses->losses : 0),
                  or_dash(account.retransmitted[0] + account.retransmitted[1]),
                  or_dash(losses ? account.losses->rnr_naks : 0),
                  or_dash(a.ecn_marked + b.ecn_marked), or_dash(a.cnps + b.cnps),
                  lost.count() == 0 ? "-" : duration_text(lost), end_of(account)});
     }
-    text_ += table.text(2, faint(), plain());
+    add_table(table);
     if (rows < shown_.size()) {
       text_ +=
           fmt::format("  and {} more, quieter ones (--all shows them)\n", shown_.size() - rows);
@@ -258,7 +280,7 @@ class Report {
     for (const OperationAccount& one : all) {
       const LatencyHistogram& latency = one.latency;
       error = std::max(error, latency.samples() == 0 ? 0.0 : latency.error());
-      table.add({std::string(operation_text(one.operation)), fmt::format("{}", one.completed),
+      table.add({operation_text(one.operation), fmt::format("{}", one.completed),
                  or_dash(one.refused), or_dash(one.unanswered), or_dash(one.partial),
                  latency.samples() == 0
                      ? "-"
@@ -270,7 +292,7 @@ class Report {
                        : fmt::format("Latency, first request packet to answer (quantiles within "
                                      "{:.1f} %)",
                                      error * 100));
-    text_ += table.text(2, faint(), plain());
+    add_table(table);
   }
 
   void add_throughput() {
@@ -316,7 +338,7 @@ class Report {
     for (std::size_t i = 0; i < rows; ++i) {
       const Loss& loss = e_.losses()[i];
       const bool asked = loss.cause == LossCause::nak || loss.cause == LossCause::implied;
-      table.add({fmt::format("{}", loss.connection), std::string(to_string(loss.cause)),
+      table.add({fmt::format("{}", loss.connection), to_string(loss.cause),
                  fmt::format("{}", loss.psn), or_dash(loss.lost_frame), or_dash(loss.shown_frame),
                  or_dash(loss.cause_frame), or_dash(loss.again_frame),
                  fmt::format("{}", loss.packets), or_dash(loss.packets_again),
@@ -325,7 +347,7 @@ class Report {
                  asked ? duration_text(loss.reacted_after()) : "-",
                  loss.cause == LossCause::never ? "-" : duration_text(loss.time_lost())});
     }
-    text_ += table.text(2, faint(), plain());
+    add_table(table);
     if (rows < e_.loss_count()) {
       text_ +=
           fmt::format("  and {} more (--losses-csv writes them all)\n", e_.loss_count() - rows);
@@ -363,14 +385,21 @@ class Report {
 
   const Explanation& e_;
   const TextOptions& o_;
+  const TextSink& sink_;
   std::vector<std::uint32_t> shown_;
-  std::string text_;
+  std::string text_;  // not yet given away
 };
 
 }  // namespace
 
+void write_text(const Explanation& explanation, const TextOptions& options, const TextSink& sink) {
+  Report(explanation, options, sink).write();
+}
+
 std::string to_text(const Explanation& explanation, const TextOptions& options) {
-  return Report(explanation, options).text();
+  std::string text;
+  write_text(explanation, options, [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 }  // namespace softrnic::explain

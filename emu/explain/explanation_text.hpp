@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The explanation as text: one screen that tells what happened and what to look at first.
+// The explanation as text: one screen that tells what happened and what to look at first. It is
+// written piece by piece, as there may be a hundred thousand connections in its table.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
 #include "explain/explanation.hpp"
+#include "explain/text_table.hpp"
 
 namespace softrnic::explain {
 
@@ -20,6 +22,7 @@ struct TextOptions {
 };
 
 // Of a finished explanation.
+void write_text(const Explanation& explanation, const TextOptions& options, const TextSink& sink);
 std::string to_text(const Explanation& explanation, const TextOptions& options);
 
 }  // namespace softrnic::explain

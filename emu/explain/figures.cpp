@@ -29,7 +29,7 @@ std::string duration_text(wire::Duration time) {
 }
 
 std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024) return std::to_string(bytes) + " B";
   constexpr std::array<std::string_view, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;

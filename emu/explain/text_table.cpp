@@ -12,46 +12,53 @@ std::size_t text_width(std::string_view text) {
   }));
 }
 
-TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
-
-void TextTable::add(std::vector<std::string> cells) {
-  cells.resize(columns_.size());
-  rows_.push_back(std::move(cells));
+TextTable::TextTable(std::vector<Column> columns)
+    : columns_(std::move(columns)), shown_(columns_.size()) {
+  for (const Column& column : columns_) widths_.push_back(text_width(column.title));
 }
 
-std::string TextTable::text(std::size_t indent, std::string_view title_style,
-                            std::string_view style_end) const {
-  std::vector<std::size_t> shown;
-  std::vector<std::size_t> widths(columns_.size());
+void TextTable::add(std::initializer_list<std::string_view> cells) {
+  std::size_t i = 0;
+  for (const std::string_view cell : cells) {
+    widths_[i] = std::max(widths_[i], text_width(cell));
+    if (!cell.empty() && cell != "-") shown_[i] = true;
+    cells_ += cell;
+    cells_ += '\0';
+    ++i;
+  }
+}
+
+std::string_view TextTable::add_line(std::string& line, std::string_view cells) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    widths[i] = text_width(columns_[i].title);
-    bool empty = true;
-    for (const auto& row : rows_) {
-      widths[i] = std::max(widths[i], text_width(row[i]));
-      empty = empty && (row[i].empty() || row[i] == "-");
-    }
-    if (!empty || rows_.empty()) shown.push_back(i);
+    const std::string_view cell = cells.substr(0, cells.find('\0'));
+    cells.remove_prefix(cell.size() + 1);
+    if (!shown_[i] && !cells_.empty()) continue;
+    const std::size_t fill = widths_[i] - text_width(cell);
+    if (columns_[i].align == Align::right) line.append(fill, ' ');
+    line += cell;
+    if (columns_[i].align == Align::left) line.append(fill, ' ');
+    line += "  ";
   }
-  const auto line = [&](const auto& cell_of) {
-    std::string text(indent, ' ');
-    for (const std::size_t i : shown) {
-      const std::string& cell = cell_of(i);
-      const std::string fill(widths[i] - text_width(cell), ' ');
-      text += columns_[i].align == Align::right ? fill + cell : cell + fill;
-      text += "  ";
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-  };
-  std::string text(title_style);
-  text += line([&](std::size_t i) -> const std::string& { return columns_[i].title; });
-  text += style_end;
-  text += '\n';
-  for (const auto& row : rows_) {
-    text += line([&](std::size_t i) -> const std::string& { return row[i]; });
-    text += '\n';
+  line.erase(line.find_last_not_of(' ') + 1);
+  return cells;
+}
+
+void TextTable::write(const TextSink& sink, std::size_t indent, std::string_view title_style,
+                      std::string_view style_end) const {
+  std::string titles;
+  for (const Column& column : columns_) (titles += column.title) += '\0';
+  std::string line(title_style);
+  line.append(indent, ' ');
+  add_line(line, titles);
+  line += style_end;
+  line += '\n';
+  sink(line);
+  for (std::string_view cells = cells_; !cells.empty();) {
+    line.assign(indent, ' ');
+    cells = add_line(line, cells);
+    line += '\n';
+    sink(line);
   }
-  return text;
 }
 
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {

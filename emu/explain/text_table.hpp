@@ -3,12 +3,18 @@
 // bars, and colours where they are wanted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace softrnic::explain {
+
+// Takes text piece by piece.
+using TextSink = std::function<void(std::string_view)>;
 
 class TextTable {
  public:
@@ -21,15 +27,23 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns);
 
-  void add(std::vector<std::string> cells);
+  // A cell for each column, without a NUL in it.
+  void add(std::initializer_list<std::string_view> cells);
   // Lines that begin with `indent` spaces, the titles first. A column in which nothing but "-" or
   // "" stands is left out. `title_style` and its end go around the line of titles.
-  std::string text(std::size_t indent, std::string_view title_style = {},
-                   std::string_view style_end = {}) const;
+  void write(const TextSink& sink, std::size_t indent, std::string_view title_style = {},
+             std::string_view style_end = {}) const;
 
  private:
+  // Appends cells that each end in a NUL as one line; returns what follows them.
+  std::string_view add_line(std::string& line, std::string_view cells) const;
+
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;
+  std::vector<bool> shown_;
+  // Of all rows, one behind the other, each cell with a NUL at its end: there may be a hundred
+  // thousand rows.
+  std::string cells_;
 };
 
 // Broken between words so that no line is longer than `width`, each indented.

@@ -47,12 +47,16 @@ std::optional<Gid> Gid::from_string(std::string_view text) {
 }
 
 std::string Gid::to_string() const {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (is_ipv4_mapped()) {
-    inet_ntop(AF_INET, bytes.data() + kIpv4Offset, text.data(), text.size());
-  } else {
-    inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+  if (is_ipv4_mapped()) {  // by hand: reports name hundreds of thousands
+    std::string text;
+    for (std::size_t i = kIpv4Offset; i < bytes.size(); ++i) {
+      if (i != kIpv4Offset) text += '.';
+      text += std::to_string(unsigned{bytes[i]});
+    }
+    return text;
   }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
   return text.data();
 }
 
