@@ -89,6 +89,7 @@ class InjectedFaults final : public FaultLink {
   const FaultCounts& counts() const override { return counts_; }
   bool gone() const override { return inner_->gone(); }
   int descriptor() const override { return inner_->descriptor(); }
+  bool prepare_wait() override { return inner_->prepare_wait(); }
   const Statistics& statistics() const override { return inner_->statistics(); }
   void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid> ips) override {
     inner_->set_local_addresses(mac, ips);

@@ -137,6 +137,7 @@ class CaptureLink final : public Link {
   void flush(wire::Instant now) override { inner_->flush(now); }
   bool gone() const override { return inner_->gone(); }
   int descriptor() const override { return inner_->descriptor(); }
+  bool prepare_wait() override { return inner_->prepare_wait(); }
   const Statistics& statistics() const override { return inner_->statistics(); }
   void set_local_addresses(const wire::MacAddress& mac, std::span<const wire::Gid> ips) override {
     inner_->set_local_addresses(mac, ips);

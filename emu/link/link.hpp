@@ -90,8 +90,13 @@ class Link {
   // the fast path; may ask the kernel.
   virtual bool gone() const { return false; }
 
-  // Readable when a frame has arrived; -1 when the link has none (memory).
+  // Readable when a frame has arrived; -1 when the link has none (memory). A link may need to be
+  // told that somebody is going to wait there: rx_burst() does it when it has found nothing for a
+  // while, which next_deadline() tells, and prepare_wait() at once.
   virtual int descriptor() const = 0;
+  // From now on a frame that arrives makes the descriptor readable, until rx_burst() takes one;
+  // false when there is one to take already.
+  virtual bool prepare_wait() { return true; }
 
   struct Statistics {
     std::uint64_t rx_frames = 0;

@@ -122,6 +122,7 @@ class ShmLink final : public Link {
 
   bool gone() const override { return port_.segment().gone(); }
   int descriptor() const override { return sleeper_.descriptor(); }
+  bool prepare_wait() override { return sleeper_.prepare(inbox_.ring()); }
 
   const Statistics& statistics() const override {
     statistics_.rx_dropped =

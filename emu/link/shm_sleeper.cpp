@@ -22,6 +22,11 @@ void Sleeper::after_burst(wire::Instant now, std::size_t taken, RingReceiver& ri
   }
 }
 
+bool Sleeper::prepare(RingReceiver& ring) {
+  if (!armed_) arm(ring);
+  return armed_;
+}
+
 void Sleeper::arm(RingReceiver& ring) {
   ring.repair();
   // Either we see what a sender puts there, or it sees that we wait: the two stores and the two

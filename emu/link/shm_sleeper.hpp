@@ -25,6 +25,8 @@ class Sleeper {
   wire::Instant next_deadline() const { return armed_ ? wire::kNever : quiet_since_ + kQuiet; }
   // After each look at the ring, which found `taken` frames.
   void after_burst(wire::Instant now, std::size_t taken, RingReceiver& ring);
+  // Asks to be woken at once; false when there is something in the ring.
+  bool prepare(RingReceiver& ring);
 
  private:
   void arm(RingReceiver& ring);

@@ -6,8 +6,8 @@
 namespace softrnic::nic {
 
 CompletionQueue::CompletionQueue(std::uint32_t depth, std::uint32_t number,
-                                 transport::EventSink& events)
-    : number_(number), events_(events), ring_(std::max<std::uint32_t>(depth, 1)) {}
+                                 transport::EventSink& events, const wire::Instant* clock)
+    : number_(number), events_(events), clock_(clock), ring_(std::max<std::uint32_t>(depth, 1)) {}
 
 std::size_t CompletionQueue::poll(std::span<transport::Completion> out) {
   const std::size_t n = std::min(out.size(), size_);
@@ -45,6 +45,7 @@ bool CompletionQueue::complete(const transport::Completion& completion) {
   std::size_t at = head_ + size_;
   if (at >= ring_.size()) at -= ring_.size();
   ring_[at] = completion;
+  if (clock_ != nullptr) ring_[at].at = *clock_;
   ++size_;
   if (armed_ != Notify::no) {
     const bool solicited =

@@ -10,14 +10,17 @@
 
 #include "transport/async_event.hpp"
 #include "transport/completion.hpp"
+#include "wire/instant.hpp"
 
 namespace softrnic::nic {
 
 class CompletionQueue final : public transport::CompletionSink {
  public:
-  // `number` is the queue's in events; `events` must outlive it.
+  // `number` is the queue's in events; `events` must outlive it, and `clock`, which tells when a
+  // completion came in, where there is one.
   explicit CompletionQueue(std::uint32_t depth, std::uint32_t number = 0,
-                           transport::EventSink& events = transport::unheard_events());
+                           transport::EventSink& events = transport::unheard_events(),
+                           const wire::Instant* clock = nullptr);
 
   std::uint32_t number() const { return number_; }
   std::uint32_t depth() const { return static_cast<std::uint32_t>(ring_.size()); }
@@ -57,6 +60,7 @@ class CompletionQueue final : public transport::CompletionSink {
 
   std::uint32_t number_;
   transport::EventSink& events_;
+  const wire::Instant* clock_;
   std::vector<transport::Completion> ring_;
   std::size_t head_ = 0;
   std::size_t size_ = 0;

@@ -44,8 +44,8 @@ class Engine {
   bool turn(wire::Instant now);
   // Instant::min() when there is work at once.
   wire::Instant next_deadline() const;
-  // When the crank was last turned.
-  wire::Instant last_turn() const { return last_turn_; }
+  // When the crank was last turned. The reference stays good, as a clock.
+  const wire::Instant& last_turn() const { return last_turn_; }
 
  private:
   bool flush_link(wire::Instant now);

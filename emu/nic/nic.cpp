@@ -372,7 +372,7 @@ wire::Expected<CompletionQueue*, ResourceError> Nic::create_completion_queue(
     return wire::Unexpected{ResourceError::table_full};
   }
   auto queue = std::make_unique<CompletionQueue>(init.depth, ++impl_->last_completion_queue,
-                                                 impl_->overruns);
+                                                 impl_->overruns, &impl_->engine.last_turn());
   CompletionQueue* made = queue.get();
   queues.emplace(made, std::move(queue));
   return made;

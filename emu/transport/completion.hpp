@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wire/instant.hpp"
+
 namespace softrnic::transport {
 
 // Numbered and named as ibv_wc_status.
@@ -57,6 +59,7 @@ struct Completion {
   bool has_grh = false;               // UD: the buffer begins with 40 bytes of GRH room
   std::uint32_t source_qpn = 0;       // UD
   bool solicited = false;
+  wire::Instant at{};  // when it came into the completion queue, by the NIC's clock
 };
 
 // Where completions go; a completion queue of the NIC. False when it is full: the queue pair then

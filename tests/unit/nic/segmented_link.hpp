@@ -58,6 +58,7 @@ class SegmentedLink final : public link::Link {
 
   void rx_release(std::span<link::Frame* const> frames) override { tx_cancel(frames); }
   int descriptor() const override { return inner_->descriptor(); }
+  bool prepare_wait() override { return inner_->prepare_wait(); }
   const Statistics& statistics() const override { return inner_->statistics(); }
 
   std::size_t on_loan() const { return slots_.size() - free_.size(); }
