@@ -21,9 +21,6 @@ using transport::SendRequest;
 constexpr std::size_t kMostSges = 32;
 constexpr std::size_t kMostInline = 4096;
 
-// What later versions of the header name so.
-constexpr auto kFlush = static_cast<ibv_wr_opcode>(14);
-
 std::optional<SendOperation> operation_of(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_RDMA_WRITE:
