@@ -102,7 +102,9 @@ class Recording {
     }
     // A reader that has seen enough is no failure.
     if (!file_->close() && options_.output != "-") {
-      fail("{} is incomplete: it could not be written (is the disk full?)", options_.output);
+      throw Failure(kNotWritten,
+                    fmt::format("{} is incomplete: it could not be written (is the disk full?)",
+                                options_.output));
     }
   }
 

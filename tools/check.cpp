@@ -73,7 +73,7 @@ bool put(const std::string& text) {
 void print(const CheckReport& report, FaultSpool& spool) {
   const bool printed = put(report.before) && spool.copy_to(stdout) && put(report.after);
   if (!printed || std::fflush(stdout) != 0) {
-    throw Failure(kUnreadable, "the report cannot be written to standard output");
+    fail_output();
   }
 }
 

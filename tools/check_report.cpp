@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "one_line.hpp"
+
 namespace softrnic::tools {
 namespace {
 
@@ -53,7 +55,7 @@ std::string others(const CheckCounts& counts) {
 
 std::string traffic_line(const CaptureCheck& check, const std::string& path) {
   const CheckCounts& counts = check.counts();
-  std::string line = fmt::format("{}: {}", path, count_of(counts.frames, "frame"));
+  std::string line = fmt::format("{}: {}", one_line(path), count_of(counts.frames, "frame"));
   if (counts.frames == 0) return line + ": there is nothing to check\n";
   if (counts.roce() == 0) return fmt::format("{}, none of them RoCE ({})\n", line, others(counts));
   std::vector<std::string> parts;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cmath>
@@ -83,6 +84,7 @@ struct CommandLine::Impl {
   std::size_t most_words = 0;
   std::vector<std::string>* words = nullptr;
   std::map<std::string, CommandLine::Take> repeated;  // by the long name
+  std::vector<std::string> headings;                  // of the groups
 
   // Those of different names in the order given: a later fault rule sees what an earlier one left.
   void take_repeated(const po::parsed_options& parsed) const {
@@ -91,6 +93,14 @@ struct CommandLine::Impl {
       if (found == repeated.end()) continue;
       for (const std::string& value : option.value) found->second(value);
     }
+  }
+
+  const std::string& heading_of(const std::string& option) const {
+    constexpr bool kWholeName = false;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i]->find_nothrow(option, kWholeName) != nullptr) return headings[i];
+    }
+    return headings.front();
   }
 
   po::options_description_easy_init add() { return groups.back()->add_options(); }
@@ -112,6 +122,7 @@ void CommandLine::heading(const std::string& title) {
   constexpr unsigned kLineLength = 98;
   impl_->groups.push_back(
       std::make_unique<po::options_description>(title, kLineLength, kLineLength / 2));
+  impl_->headings.push_back(title);
 }
 
 void CommandLine::flag(const std::string& names, bool& out, const std::string& help) {
@@ -183,6 +194,10 @@ bool CommandLine::parse(int argc, char** argv) {
       print_help();
       return false;
     }
+    for (const po::option& option : parsed.options) {
+      if (option.position_key != -1) continue;  // a word
+      given_.push_back({option.string_key, impl_->heading_of(option.string_key)});
+    }
     po::notify(values);
     impl_->take_repeated(parsed);
   } catch (const po::error& error) {
@@ -194,6 +209,10 @@ bool CommandLine::parse(int argc, char** argv) {
   }
   if (impl_->words != nullptr) *impl_->words = std::move(words);
   return true;
+}
+
+bool CommandLine::was_given(std::string_view name) const {
+  return std::ranges::find(given_, name, &Given::name) != given_.end();
 }
 
 void CommandLine::print_help() const {

@@ -67,6 +67,14 @@ class CommandLine {
   // False when --help was asked for and has been printed.
   bool parse(int argc, char** argv);
 
+  struct Given {
+    std::string name;  // "loop"
+    std::string heading;
+  };
+  // The options of the command line in their order; after parse().
+  const std::vector<Given>& given() const { return given_; }
+  bool was_given(std::string_view name) const;
+
  private:
   static std::uint64_t checked(const std::string& names, const std::string& value,
                                std::optional<std::uint64_t> number, std::uint64_t least,
@@ -75,6 +83,7 @@ class CommandLine {
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  std::vector<Given> given_;
 };
 
 }  // namespace softrnic::tools

@@ -2,7 +2,9 @@
 // softrnic craft: packets from a description to a file, a link or the screen; and back.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +25,7 @@
 #include "failure.hpp"
 #include "input_kept.hpp"
 #include "interruption.hpp"
+#include "one_line.hpp"
 #include "subcommands.hpp"
 #include "wire/packet_view.hpp"
 
@@ -35,6 +38,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostArguments = 100'000;
 constexpr std::size_t kLongestText = std::size_t{256} << 20;
+constexpr std::size_t kMagic = 4;  // bytes that a capture is known by
 constexpr std::size_t kMostScript = std::size_t{64} << 20;
 
 struct Options {
@@ -86,6 +90,11 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (!options.list && described && !options.capture.empty()) {
     fail_usage("--from describes a capture: give it alone, and craft what it prints");
   }
+  if (!options.capture.empty() && !options.link.empty()) {
+    fail_usage("--from describes a capture and sends nothing: softrnic replay {} --to {} does",
+               options.capture, options.link);
+  }
+  if (options.at_once && options.link.empty()) fail_usage("--fast: only with --to LINK");
   keep_input(options.capture, "--output", options.output);
   return true;
 }
@@ -96,7 +105,7 @@ bool parse_options(int argc, char** argv, Options& options) {
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    fail("standard output could not be written");
+    fail_output();
   }
 }
 
@@ -118,6 +127,9 @@ class Craft {
                options_.words.size() == 1 ? "the line" : fmt::format("argument {}", ++number));
     }
     if (const auto wrong = crafter_.finish()) complain(*wrong);
+    if (tally_.frames == 0 && !interrupted()) {
+      fail_usage("the description has no packet: give a line such as 'rc send_only'");
+    }
     if (interrupted()) throw Failure(kUsageError, "interrupted: nothing was written");
     if (capture_) capture_->commit(crafter_.link_type());
     report();
@@ -158,6 +170,7 @@ class Craft {
     if (form == fabric::ScriptForm::lines) return run_stream(file);
     std::string text;
     for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
+      if (c == 0) refuse_bytes(text);
       text.push_back(static_cast<char>(c));
       if (text.size() > kMostScript) fail_usage("a description in JSON or TOML has at most 64 MiB");
     }
@@ -169,15 +182,31 @@ class Craft {
     run_lines(*lines);
   }
 
+  // A description is text, in which no zero byte stands; in a capture one comes soon.
+  [[noreturn]] void refuse_bytes(std::string_view beginning) const {
+    constexpr std::string_view kCaptures[] = {
+        "\x0a\x0d\x0d\x0a", "\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1",
+        "\xa1\xb2\x3c\x4d", "\x34\xcd\xb2\xa1", "\xa1\xb2\xcd\x34"};
+    if (std::ranges::find(kCaptures, beginning.substr(0, kMagic)) != std::end(kCaptures)) {
+      fail_usage("{} is a capture: softrnic craft --from {} describes it", options_.file,
+                 options_.file);
+    }
+    fail_usage("{} is no text, there are zero bytes in it: a description is lines of text",
+               options_.file);
+  }
+
   // Line by line, so that an endless one is worked on as it comes.
   void run_stream(std::FILE* file) {
     std::string line;
+    std::string beginning;
     std::uint64_t number = 1;
     const auto end_line = [&] {
       run_text(line, fmt::format("line {}", number++));
       line.clear();
     };
     for (int c = std::fgetc(file); c != EOF && !crafter_.stopped(); c = std::fgetc(file)) {
+      if (c == 0) refuse_bytes(beginning);
+      if (beginning.size() < kMagic) beginning.push_back(static_cast<char>(c));
       if (c == '\n') {
         end_line();
         continue;
@@ -226,7 +255,7 @@ class Craft {
     }
     if (shown) return;
     print(fmt::format("{}: {} frame{}, {} bytes, in {:.3f} us{}\n",
-                      capture_ ? options_.output : options_.link, tally_.frames,
+                      one_line(capture_ ? options_.output : options_.link), tally_.frames,
                       tally_.frames == 1 ? "" : "s", tally_.bytes,
                       static_cast<double>(tally_.duration_ns()) / 1e3,
                       traffic_ && traffic_->dropped() != 0

@@ -247,7 +247,9 @@ void Stage::run_for(wire::Duration duration) {
 void Stage::close_capture() {
   if (capture_ == nullptr) return;
   if (!capture_->close()) {
-    fail("{} is incomplete: it could not be written (is the disk full?)", options_.capture_path);
+    throw Failure(kNotWritten,
+                  fmt::format("{} is incomplete: it could not be written (is the disk full?)",
+                              options_.capture_path));
   }
 }
 

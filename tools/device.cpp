@@ -130,7 +130,9 @@ void Device::require_path_mtu(std::uint32_t path_mtu) const {
 void Device::close_capture() {
   if (capture_ == nullptr) return;
   if (!capture_->close()) {
-    fail("{} is incomplete: it could not be written (is the disk full?)", options_.capture_path);
+    throw Failure(kNotWritten,
+                  fmt::format("{} is incomplete: it could not be written (is the disk full?)",
+                              options_.capture_path));
   }
   capture_.reset();
 }

@@ -86,6 +86,9 @@ bool parse_options(int argc, char** argv, Options& options) {
   }
   options.captured.path = words[0];
   options.live.path = words[1];
+  if (options.json && options.side_by_side) {
+    fail_usage("--side-by-side is a table of text, which --json leaves out: give one of them");
+  }
   if (words[0] == "-" && words[1] == "-") fail_usage("standard input is one capture, not two");
   return true;
 }
@@ -128,7 +131,7 @@ int run_diff(int argc, char** argv) {
                                   : difference_text(*report, names, few ? kOnTerminal : 0);
   if (options.side_by_side && !options.json) text += tables(*report, options);
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    throw Failure(kCouldNot, "the report cannot be written to standard output");
+    fail_output();
   }
   return report->empty() ? kSame : kDifferent;
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "one_line.hpp"
+
 namespace softrnic::tools {
 
 namespace {
@@ -102,8 +104,8 @@ nlohmann::ordered_json difference_object(const DialogueDifference& difference) {
 
 std::string difference_text(const DifferenceReport& report, const DifferenceNames& names,
                             std::size_t most) {
-  std::string text = fmt::format("captured: {}, {}; live: {}, {}\n", names.captured,
-                                 counted(report.captured_frames, "frame"), names.live,
+  std::string text = fmt::format("captured: {}, {}; live: {}, {}\n", one_line(names.captured),
+                                 counted(report.captured_frames, "frame"), one_line(names.live),
                                  counted(report.live_frames, "frame"));
   for (const ConnectionDifference& connection : report.connections) {
     text += connection_text(connection, most);

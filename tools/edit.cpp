@@ -173,7 +173,7 @@ int run_edit(int argc, char** argv) {
   // Standard output is the capture's where it was asked for.
   std::FILE* where = to == "-" ? stderr : stdout;
   if (std::fwrite(report.data(), 1, report.size(), where) != report.size()) {
-    fail("the report cannot be written");
+    fail_output();
   }
   return kSuccess;
 }

@@ -128,6 +128,14 @@ bool parse_options(int argc, char** argv, Options& options) {
   if (options.on_standard_output() + options.messages > 1) {
     fail_usage("only one of the lists can go to standard output: name a file for the others");
   }
+  if (options.json && options.on_standard_output() != 0) {
+    fail_usage("--json prints the report to standard output, where a file is to go: name one");
+  }
+  const std::pair<std::string, std::string> outputs[] = {{"--html", options.html},
+                                                         {"--packets-csv", options.packets_csv},
+                                                         {"--messages-csv", options.messages_csv},
+                                                         {"--losses-csv", options.losses_csv}};
+  keep_apart(outputs);
   keep_input(options.path, "--html", options.html);
   keep_input(options.path, "--packets-csv", options.packets_csv);
   keep_input(options.path, "--messages-csv", options.messages_csv);
@@ -184,7 +192,7 @@ class LossTable final : public explain::Listener {
 
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-    fail("the report cannot be written to standard output");
+    fail_output();
   }
 }
 
@@ -287,6 +295,41 @@ std::string read_all(capture::CaptureFile& file, Explanation& explanation) {
   return file.damage();
 }
 
+std::string numbers_text(const Explanation& explanation) {
+  const std::uint32_t count = explanation.connection_count();
+  if (count == 0) return "the capture has no connection";
+  return count == 1 ? "the capture has one connection, 0"
+                    : fmt::format("the capture has connections 0 to {}", count - 1);
+}
+
+// What was named on the command line and is nowhere in the capture ends the command.
+void require_connections(const Explanation& explanation, const explain::ConnectionFilter& filter) {
+  const auto found = [&](explain::ConnectionFilter one) {
+    for (std::uint32_t i = 0; i < explanation.connection_count(); ++i) {
+      if (explanation.account(i).used && one.takes(explanation.stream(i))) return true;
+    }
+    return false;
+  };
+  for (const std::uint32_t number : filter.connections) {
+    if (!found({.connections = {number}, .addresses = {}, .qpns = {}})) {
+      fail_usage("--stream {}: {}", number, numbers_text(explanation));
+    }
+  }
+  for (const wire::Gid& address : filter.addresses) {
+    if (!found({.connections = {}, .addresses = {address}, .qpns = {}})) {
+      fail_usage("--address {}: no connection of the capture has it", address.to_string());
+    }
+  }
+  for (const std::uint32_t qpn : filter.qpns) {
+    if (!found({.connections = {}, .addresses = {}, .qpns = {qpn}})) {
+      fail_usage("--qpn {:#x}: no connection of the capture has it", qpn);
+    }
+  }
+  if (!filter.takes_all() && explanation.connections().empty()) {
+    fail_usage("no connection of the capture is all that --stream, --address and --qpn say");
+  }
+}
+
 // A page holds fewer connections than this; it chooses among those that matter most.
 constexpr std::size_t kConnectionsOnPage = 800;
 
@@ -357,6 +400,7 @@ int run_explain(int argc, char** argv) {
   std::optional<PageFile> page;
   if (!options.html.empty()) page.emplace(options.html);
   const std::string why_not = read_all(*file, explanation);
+  if (why_not.empty()) require_connections(explanation, options.filter);
   run.finish();
   const bool complete = why_not.empty();
   if (page) {

@@ -19,6 +19,7 @@ namespace softrnic::tools {
 inline constexpr int kSuccess = 0;
 inline constexpr int kFailure = 1;     // asked for the right thing, and it did not work
 inline constexpr int kUsageError = 2;  // asked for the wrong thing
+inline constexpr int kNotWritten = 2;  // there is no room for the output, or nobody reads it
 
 class Failure : public std::exception {
  public:
@@ -43,5 +44,8 @@ template <class... Arguments>
 [[noreturn]] void fail_usage(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   throw Failure(kUsageError, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
+
+// For standard output that did not take what was printed; errno says why.
+[[noreturn]] void fail_output();
 
 }  // namespace softrnic::tools

@@ -20,8 +20,6 @@ void install_handlers() {
   struct sigaction action {};
   action.sa_handler = on_signal;  // no SA_RESTART: a waiting system call returns
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-  // A reader of our output that has gone shows as a failed write, not as a dead process.
-  ::signal(SIGPIPE, SIG_IGN);
 }
 
 // The loop first, the signal second: one that comes in between is seen by one of the two.
@@ -31,6 +29,14 @@ void hand_signals_to(nic::EventLoop* loop) {
 }
 
 }  // namespace
+
+void survive_broken_pipes() {
+  struct sigaction action {};
+  // A handler, as what is ignored would stay so in a program that we become.
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPIPE, &action, nullptr);
+}
 
 void catch_interruptions() {
   static_assert(std::atomic<nic::EventLoop*>::is_always_lock_free);

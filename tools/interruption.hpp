@@ -7,6 +7,9 @@
 
 namespace softrnic::tools {
 
+// From here on a reader of our output that has gone shows as a failed write, not as a dead process.
+void survive_broken_pipes();
+
 // From here on such a signal is noted instead of ending the process. Called when there is something
 // to leave clean; calling it again does nothing.
 void catch_interruptions();

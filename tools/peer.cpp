@@ -583,7 +583,10 @@ void Peer::finish() {
     file.write(reinterpret_cast<const char*>(region_.data()),
                static_cast<std::streamsize>(region_.size()));
     file.close();
-    if (!file) fail("--save {}: could not be written", options_.save_path);
+    if (!file) {
+      throw Failure(kNotWritten,
+                    fmt::format("--save {}: could not be written", options_.save_path));
+    }
   }
   print_event(
       {{"event", "finished"}, {"messages", messages}, {"counters", counters_json(nic_.counters())}},

@@ -56,13 +56,13 @@ bool parse_options(int argc, char** argv, Options& options) {
   options.live.path = options.path;
   options.live.json = options.json;
   options.live.verbose = options.verbose;
-  options.live.complete();
+  options.live.complete(line);
   return true;
 }
 
 void print(const std::string& report) {
   if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size()) {
-    fail("the report cannot be written to standard output");
+    fail_output();
   }
 }
 
@@ -77,8 +77,9 @@ int run_replay(int argc, char** argv) {
   if (!frames) throw Failure(kBadFile, frames.error());
 
   const offline_replay::CaptureReplay result = offline_replay::replay_capture(std::move(*frames));
-  print(options.json ? offline_replay::json_report(result, options.path)
-                     : offline_replay::text_report(result, options.path, options.verbose));
+  print(options.json
+            ? offline_replay::json_report(result, options.path)
+            : offline_replay::text_report(result, one_line(options.path), options.verbose));
   if (!result.agrees()) return kDiffers;
   if (result.survey.cut > 0) {
     throw Failure(kBadFile,

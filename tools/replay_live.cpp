@@ -58,7 +58,39 @@ void LiveReplayOptions::add_to(CommandLine& line) {
   device.add_to(line);
 }
 
-void LiveReplayOptions::complete() {
+// Each option in a mode that heeds it: what it says would not be done else, and nobody told.
+void LiveReplayOptions::check_modes(const CommandLine& line) const {
+  const bool wire = mode_name.empty() || mode_name == kWireMode;
+  for (const CommandLine::Given& option : line.given()) {
+    const auto stands_under = [&](auto... headings) {
+      return ((option.heading == headings) || ...);
+    };
+    if (!live() && option.name != "json" && option.name != "verbose") {
+      fail_usage("--{}: only for a replay onto a link: give --to LINK too", option.name);
+    }
+    const bool of_sides = stands_under(kPeerHeading, kOurEndHeading, kCloselyHeading) ||
+                          option.name == "stream" || option.name == "connection";
+    if (live() && wire && of_sides) {
+      fail_usage("--{}: only with --as requester or --as responder", option.name);
+    }
+    if (!wire && stands_under(kWireHeading)) {
+      fail_usage("--{}: only for frames as they are, without --as {}", option.name, mode_name);
+    }
+  }
+  for (const auto& [name, mode] : {std::pair{"listen", "responder"}, {"patience", "requester"}}) {
+    if (!wire && mode_name != mode && line.was_given(name)) {
+      fail_usage("--{}: only with --as {}", name, mode);
+    }
+  }
+  const int paces = static_cast<int>(line.was_given("pace")) +
+                    static_cast<int>(line.was_given("rate")) +
+                    static_cast<int>(line.was_given("pps"));
+  if (paces > 1) fail_usage("--pace, --rate and --pps exclude each other: give one of them");
+}
+
+void LiveReplayOptions::complete(const CommandLine& line) {
+  const bool known = mode_name == "requester" || mode_name == "responder";
+  if (mode_name.empty() || mode_name == kWireMode || known) check_modes(line);
   if (!live()) return;
   if (stream != kNoStream) connection.stream = stream;
   if (device.link.empty() && !side.writes_files())

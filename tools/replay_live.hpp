@@ -18,6 +18,13 @@ namespace softrnic::tools {
 // The mode when none is given.
 inline constexpr const char* kWireMode = "wire";
 
+// The headings of options that belong to some modes alone.
+inline constexpr std::string_view kWireHeading = "As wire: the frames as they are";
+inline constexpr std::string_view kPeerHeading =
+    "The live peer of --as requester and --as responder";
+inline constexpr std::string_view kOurEndHeading = "Our end of it";
+inline constexpr std::string_view kCloselyHeading = "How closely";
+
 struct LiveReplayOptions {
   static constexpr std::uint32_t kNoStream = 0xffffffff;
 
@@ -36,7 +43,10 @@ struct LiveReplayOptions {
 
   void add_to(CommandLine& line);
   // After parse(); a Failure for what does not go together.
-  void complete();
+  void complete(const CommandLine& line);
+
+ private:
+  void check_modes(const CommandLine& line) const;
 };
 
 // "fast", "captured", or how many times as fast as captured: "2", "0.5".

@@ -160,7 +160,7 @@ void SideRun::print_layout(const replay::RecordedMemory& memory) const {
                                 {"roce", roce_name(connection_)},
                                 {"path_mtu", connection_.path_mtu},
                                 {"memory", memory_json(memory)}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   fmt::print("  the peer's memory: {} bytes\n", memory.size());
@@ -445,7 +445,7 @@ int SideRun::report() {
     if (difference_) {
       json["difference"] = nlohmann::ordered_json::parse(difference_json(*difference_, names));
     }
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     fmt::print("{}", side_replay_text(result_, connection_, side_number(), *side_));
     if (difference_) {
@@ -461,7 +461,7 @@ int SideRun::report() {
 int SideRun::run() {
   const replay::RecordedSide& us = connection_.sides[side_number()];
   const replay::RecordedSide& peer = connection_.sides[1 - side_number()];
-  say(fmt::format("{}: stream {}, as {} {} to {} {}\n", options_.path, result_.stream,
+  say(fmt::format("{}: stream {}, as {} {} to {} {}\n", one_line(options_.path), result_.stream,
                   options_.mode_name, end_text(us), requester() ? "responder" : "requester",
                   end_text(peer)));
   write_files();

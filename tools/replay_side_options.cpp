@@ -75,7 +75,7 @@ KeyMapping parse_mapping(const std::string& text) {
 }  // namespace
 
 void ReplaySideOptions::add_to(CommandLine& line) {
-  line.heading("The live peer of --as requester and --as responder");
+  line.heading(std::string(kPeerHeading));
   line.option("peer", "HOST[:PORT]",
               "requester: meet it over TCP, as ibv_rc_pingpong's client and `softrnic peer "
               "--listen` do (port 18515)",
@@ -106,7 +106,7 @@ void ReplaySideOptions::add_to(CommandLine& line) {
                 "where one captured key is at the peer; may be given several times",
                 [this](const std::string& text) { mappings.push_back(parse_mapping(text)); });
   line.flag("captured-keys", captured_keys, "the peer opens the captured keys and addresses");
-  line.heading("Our end of it");
+  line.heading(std::string(kOurEndHeading));
   line.option("gid-idx,g", "INDEX",
               "which GID to use (default: the first of the capture's version)",
               [this](const std::string& text) { gid_index = parse_24_bits("--gid-idx", text); });
@@ -127,7 +127,7 @@ void ReplaySideOptions::add_to(CommandLine& line) {
   line.number("retries", "N", retry_count, 0, 7, "repetitions before giving up (default 7)");
   line.number("rnr-retries", "N", rnr_retry, 0, 7,
               "the same after RNR NAKs (default 7: without end)");
-  line.heading("How closely");
+  line.heading(std::string(kCloselyHeading));
   line.flag("primed", primed,
             "the peer's memory holds what --memory wrote: every READ's answer is compared");
   line.flag("keep-refused", keeps_refused,

@@ -79,7 +79,9 @@ class Wire {
   void close_capture() {
     link_.reset();
     if (capture_ != nullptr && !capture_->close()) {
-      fail("{} is incomplete: it could not be written (is the disk full?)", options_.capture_path);
+      throw Failure(kNotWritten,
+                    fmt::format("{} is incomplete: it could not be written (is the disk full?)",
+                                options_.capture_path));
     }
   }
 
@@ -204,7 +206,7 @@ std::optional<double> parse_bit_rate(std::string_view text) {
 
 void WireReplayArguments::add_to(CommandLine& line) {
   using Kind = replay::PacingOptions::Kind;
-  line.heading("As wire: the frames as they are");
+  line.heading(std::string(kWireHeading));
   line.option("rate", "RATE", "bits of frames a second instead of the capture's gaps: 10Gbit/s",
               [this](const std::string& text) {
                 const auto value = parse_bit_rate(text);

@@ -6,6 +6,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "one_line.hpp"
+
 namespace softrnic::tools {
 
 namespace {
@@ -78,8 +80,8 @@ std::string wire_replay_text(const WireReplayReport& report) {
   const replay::WireReplayResult& result = report.result;
   const replay::FrameSourceCounts& counts = report.counts;
   std::string text =
-      fmt::format("{}: {} sent to {}, {}, in {}", report.path, frames(result.sent), report.link,
-                  show_bytes(result.sent_bytes), show_time(result.duration));
+      fmt::format("{}: {} sent to {}, {}, in {}", one_line(report.path), frames(result.sent),
+                  report.link, show_bytes(result.sent_bytes), show_time(result.duration));
   if (result.duration.count() > 0) {
     text += fmt::format(": {:.0f} frames/s, {}", a_second(result.sent, result.duration),
                         show_bit_rate(a_second(8 * result.sent_bytes, result.duration)));
@@ -109,7 +111,7 @@ std::string wire_replay_text(const WireReplayReport& report) {
   }
   if (!report.capture_path.empty()) {
     text += fmt::format("came back: {}, {}; all in {}\n", frames(result.received),
-                        show_bytes(result.received_bytes), report.capture_path);
+                        show_bytes(result.received_bytes), one_line(report.capture_path));
   }
   return text;
 }

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 
 #include "failure.hpp"
+#include "interruption.hpp"
 #include "one_line.hpp"
 
 namespace softrnic::tools {
@@ -59,21 +61,24 @@ int complain(std::string_view who, std::string_view message, int exit_status) {
   return exit_status;
 }
 
-int run_guarded(const Subcommand& subcommand, int argc, char** argv) {
-  const std::string who = fmt::format("softrnic {}", subcommand.name);
+// Runs a part of the program, and sees to it that what it printed was taken.
+template <class Run>
+int run_guarded(const std::string& who, Run run) {
   try {
-    const int status = subcommand.run(argc, argv);
+    const int status = run();
+    errno = 0;
     // A flush in between may have failed, and taken with it what it could not write.
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    return complain(who, "standard output could not be written (is the disk full?)", kFailure);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) fail_output();
+    return status;
   } catch (const Failure& failure) {
     std::fflush(stdout);
     return complain(who, failure.what(), failure.exit_status());
   } catch (const std::bad_alloc&) {
     return complain(who, "there is not enough memory: ask for smaller sizes", kFailure);
   } catch (const std::exception& error) {
+    const bool unwritten = std::ferror(stdout) != 0;
     std::fflush(stdout);
-    return complain(who, error.what(), kFailure);
+    return complain(who, error.what(), unwritten ? kNotWritten : kFailure);
   }
 }
 
@@ -85,13 +90,18 @@ std::span<const Subcommand> subcommands() {
 
 int run_subcommand(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "";
+  survive_broken_pipes();
   if (name == "--help" || name == "-h" || name == "help") {
-    print_help();
-    return kSuccess;
+    return run_guarded("softrnic", [] {
+      print_help();
+      return kSuccess;
+    });
   }
   if (name == "--version" || name == "-V") {
-    fmt::print("softrnic {}\n", SOFTRNIC_VERSION);
-    return kSuccess;
+    return run_guarded("softrnic", [] {
+      fmt::print("softrnic {}\n", SOFTRNIC_VERSION);
+      return kSuccess;
+    });
   }
   if (name.empty()) {
     return complain("softrnic", "a subcommand is missing; see softrnic --help", kUsageError);
@@ -103,7 +113,8 @@ int run_subcommand(int argc, char** argv) {
                     fmt::format("there is no subcommand '{}'; see softrnic --help", name),
                     kUsageError);
   }
-  return run_guarded(*found, argc - 1, argv + 1);
+  return run_guarded(fmt::format("softrnic {}", found->name),
+                     [&] { return found->run(argc - 1, argv + 1); });
 }
 
 }  // namespace softrnic::tools

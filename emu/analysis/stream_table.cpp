@@ -2,6 +2,7 @@
 #include "analysis/stream_table.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -32,7 +33,9 @@ constexpr std::uint32_t kLostAtFirst = 1024;
 
 }  // namespace
 
-StreamTable::StreamTable(const AnalyzerOptions& options) {
+StreamTable::StreamTable(const AnalyzerOptions& options)
+    : awaited_size_(options.forgets ? std::bit_ceil(std::min(options.remembered, kAwaited))
+                                    : kAwaited) {
   for (const KnownConnection& known : options.connections) {
     ConnectionTerms terms;
     for (std::size_t side : {0u, 1u}) {
@@ -303,10 +306,10 @@ bool StreamTable::fits(const Direction& d, const Frame& answer) const {
 }
 
 StreamTable::Awaited& StreamTable::awaited(const IndexMap::Key& key) {
-  if (awaited_.empty()) awaited_.resize(kAwaited);
+  if (awaited_.empty()) awaited_.resize(awaited_size_);
   std::uint64_t hash = (std::uint64_t{key[0]} << 32 | key[1]) * 0x9e3779b97f4a7c15u;
   hash = ((hash >> 31 ^ hash) + (std::uint64_t{key[2]} << 32 | key[3])) * 0xbf58476d1ce4e5b9u;
-  return awaited_[hash >> 50];
+  return awaited_[hash >> 50 & (awaited_size_ - 1)];
 }
 
 void StreamTable::await_answer(std::uint32_t index, wire::Psn psn) {

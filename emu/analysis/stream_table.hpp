@@ -82,7 +82,7 @@ class StreamTable {
     IndexMap::Key key{};
     std::uint32_t direction = kNone;
   };
-  static constexpr std::size_t kAwaited = 1 << 14;
+  static constexpr std::uint32_t kAwaited = 1 << 14;
 
   std::uint32_t address_number(const wire::Gid& gid);
   IndexMap::Key key_of(const Frame& frame);
@@ -121,6 +121,7 @@ class StreamTable {
   IndexMap terms_by_qp_;  // hosts and QPN: (number of the terms << 1 | side) + 1
   std::vector<ConnectionTerms> terms_;
   std::vector<Awaited> awaited_;
+  std::uint32_t awaited_size_;  // once it is needed; a power of two
   std::uint32_t address_count_ = 0;
   wire::Gid last_gid_[2];
   std::uint32_t last_number_[2]{kNone, kNone};

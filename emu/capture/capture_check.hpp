@@ -62,11 +62,14 @@ class CaptureCheck {
  public:
   // Keeps the first `most_faults` and counts the others. `mirrored`: a switch mirrored the traffic,
   // perhaps twice, cut, in one direction only or with frames missing, which then is no fault.
-  // The capture is read once from end to end, so that the analyzer may forget.
-  explicit CaptureCheck(std::size_t most_faults, bool mirrored = false)
+  // The capture is read once from end to end, so that all but the newest `remembered` packets may
+  // be forgotten.
+  explicit CaptureCheck(std::size_t most_faults, bool mirrored = false,
+                        std::uint32_t remembered = 1 << 15)
       : most_faults_(most_faults),
         mirrored_(mirrored),
-        analyzer_({.connections = {}, .forgets = true}) {}
+        analyzer_({.connections = {}, .forgets = true, .remembered = remembered}),
+        copies_(remembered) {}
 
   void on_record(LinkType link_type, const Record& record);
 

@@ -64,14 +64,12 @@ std::string other_format(wire::ByteView beginning) {
 
 // Why the path is no file that could be opened; empty when it is one.
 std::string refuse_path(const std::string& path) {
+  if (path.empty()) return "the name of the capture is empty: name a file, or - for standard input";
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) {
     return fmt::format("cannot open {}: {}", path, std::strerror(errno));
   }
   if (S_ISDIR(status.st_mode)) return fmt::format("{} is a directory, not a capture file", path);
-  if (S_ISREG(status.st_mode) && status.st_size == 0) {
-    return fmt::format("{} is empty: not even a capture file's header is in it", path);
-  }
   return {};
 }
 

@@ -71,8 +71,8 @@ bool asks_again(const PacketReading& r, bool seen_before) {
 }  // namespace
 
 MirrorCopies::Sight& MirrorCopies::sight_of(std::uint64_t key) {
-  if (sights_.empty()) sights_.resize(kSets * kWays);
-  Sight* const set = &sights_[(mix(key) % kSets) * kWays];
+  if (sights_.empty()) sights_.resize(sets_ * kWays);
+  Sight* const set = &sights_[(mix(key) & (sets_ - 1)) * kWays];
   Sight* oldest = set;
   for (std::size_t way = 0; way < kWays; ++way) {
     if (set[way].key == key) return set[way];

@@ -8,6 +8,8 @@
 // frame comes where it came before (the same MAC addresses, VLAN and TTL).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <vector>
@@ -21,6 +23,10 @@ class MirrorCopies {
   // From one sight of a frame to the next: the longest that a switch's buffers hold it.
   static constexpr wire::Duration kWindow = std::chrono::milliseconds(5);
 
+  // Of the newest `remembered` packets, roughly, copies are known.
+  explicit MirrorCopies(std::uint32_t remembered = 1 << 15)
+      : sets_(std::bit_ceil(std::max<std::size_t>(remembered / kWays, 1))) {}
+
   // Whether the packet of this record is one that was seen already. Its BTH was read, and its
   // opcode is known.
   bool is_copy(const Record& record, const PacketReading& reading);
@@ -33,13 +39,13 @@ class MirrorCopies {
     std::uint32_t copies = 0;
     std::uint64_t asked = 0;  // as much as had been asked again by then
   };
-  static constexpr std::size_t kSets = 1 << 13;
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kAsked = 1 << 10;
 
   Sight& sight_of(std::uint64_t key);
   std::uint64_t& asked_again(const wire::Gid& of, const wire::Gid& by);
 
+  std::size_t sets_;  // a power of two
   std::vector<Sight> sights_;
   std::vector<std::uint64_t> asked_;  // how often one host asked another again, hashed
   bool places_differ_ = false;        // a copy was seen with other MAC addresses, VLAN or TTL

@@ -190,9 +190,11 @@ std::optional<Complaint> Crafter::in_block(const Line& line) {
   const RepeatedLines whole = std::move(block);
   block_.reset();
   for (std::uint64_t i = 0; i < whole.times && !stopped_; ++i) {
+    const std::uint64_t said = said_;
     for (const Line& inside : whole.lines) {
       if (auto wrong = on_line(inside)) return wrong;
     }
+    if (said_ == said) break;  // without a packet, once more is the same
   }
   return std::nullopt;
 }
@@ -284,6 +286,7 @@ bool Crafter::say(const Message& message, bool first_repetition) {
       return false;
     }
     exchange_.set_time(now);
+    ++said_;
   }
   exchange_.commit(message);
   return true;

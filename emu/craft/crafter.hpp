@@ -63,6 +63,7 @@ class Crafter {
   std::vector<Word> defaults_;
   std::optional<RepeatedLines> block_;
   bool stopped_ = false;
+  std::uint64_t said_ = 0;  // frames
   capture::LinkType link_type_ = capture::LinkType::ethernet;
 };
 

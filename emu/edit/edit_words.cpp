@@ -363,11 +363,12 @@ std::string contradiction(const EditPlan& plan) {
   const bool removes = std::ranges::any_of(
       plan.stages, [](const EditStage& stage) { return stage.payload == Payload::removed; });
   if (plan.icrc == IcrcPolicy::keep && (plan.path_mtu != 0 || removes)) {
-    return "keep-icrc: packets that are cut anew have no ICRC to keep";
+    return "--keep-icrc with --mtu or --payload remove: packets that are cut anew have no ICRC to "
+           "keep";
   }
   if (anew && !(plan.choice.frames.empty() && plan.choice.keep.empty() &&
                 plan.choice.drop.empty() && !plan.choice.from && !plan.choice.to)) {
-    return "mtu and thin need whole connections: choose frames first, in a run of its own";
+    return "--mtu and --thin need whole connections: choose frames first, in a run of its own";
   }
   return {};
 }

@@ -29,7 +29,10 @@ bool is_management(std::uint32_t qpn) {
 }  // namespace
 
 Editor::Editor(EditPlan plan, LinkType link_type, Sink sink)
-    : plan_(std::move(plan)), link_type_(link_type), sink_(std::move(sink)) {
+    : plan_(std::move(plan)),
+      link_type_(link_type),
+      sink_(std::move(sink)),
+      seen_(plan_.choice.streams.size()) {
   std::uint64_t seed = plan_.seed;
   for (const EditStage& stage : plan_.stages) stages_.emplace_back(stage, plan_.icrc, seed++);
   for (const fabric::FaultRule& rule : plan_.choice.keep) keep_.emplace_back(rule, seed++);
@@ -125,6 +128,18 @@ void Editor::anonymise() {
 
 Editor::Result Editor::finish() {
   if (analyzer_ != nullptr) analyzer_->finish();
+  const FrameChoice& choice = plan_.choice;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i]) continue;
+    return Unexpected{fmt::format(
+        "--stream {}: the capture has no such stream: softrnic explain shows their numbers",
+        choice.streams[i])};
+  }
+  for (const FrameRange& range : choice.frames) {
+    if (range.first <= counts_.frames) continue;
+    return Unexpected{
+        fmt::format("--frames {}: the capture ends with frame {}", range.first, counts_.frames)};
+  }
   return {};
 }
 
@@ -141,6 +156,9 @@ void Editor::count(const capture::Record& record, const capture::PacketReading& 
 
 bool Editor::chosen(const capture::Record& record, std::uint32_t stream) {
   const FrameChoice& choice = plan_.choice;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (choice.streams[i] == stream) seen_[i] = true;
+  }
   const auto holds = [&](const FrameRange& range) {
     return record.number >= range.first && record.number <= range.last;
   };

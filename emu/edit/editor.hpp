@@ -34,7 +34,7 @@ class Editor {
   // The error is one sentence: which frame cannot be edited, why, and what to do. No record may
   // follow it.
   Result on_record(const capture::Record& record);
-  // After the last record.
+  // After the last record. It is an error that what was chosen by its number was nowhere.
   Result finish();
 
   const EditCounts& counts() const { return counts_; }
@@ -65,6 +65,7 @@ class Editor {
   std::unique_ptr<Anonymised> anonymised_;
   std::optional<Segmentation> segmentation_;
   std::vector<FrameParts> pieces_;
+  std::vector<bool> seen_;  // of the streams that are chosen, whether a frame is of them
   std::optional<wire::Instant> first_;
   std::string_view comment_;  // of the record at hand
   FrameParts parts_;

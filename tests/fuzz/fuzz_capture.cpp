@@ -1,45 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any file: read as a capture and checked, as it is and as a switch's mirror. What is counted has
 // to add up, and the same file has to tell the same twice.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <string>
 
 #include "capture/capture_check.hpp"
 #include "capture/capture_file.hpp"
+#include "fuzz/file_in_memory.hpp"
 #include "fuzz/require.hpp"
 
 namespace {
 
 using namespace softrnic;
+using fuzz::is_one_line;
 using fuzz::require;
-
-// The file that is read, in memory.
-class File {
- public:
-  File() : descriptor_(::memfd_create("capture", MFD_CLOEXEC)) {
-    path_ = "/proc/self/fd/" + std::to_string(descriptor_);
-  }
-  const std::string& hold(const std::uint8_t* data, std::size_t size) {
-    require(::ftruncate(descriptor_, 0) == 0, "::ftruncate(descriptor_, 0) == 0");
-    require(::pwrite(descriptor_, data, size, 0) == static_cast<ssize_t>(size),
-            "::pwrite(descriptor_, data, size, 0) == static_cast<ssize_t>(size)");
-    return path_;
-  }
-
- private:
-  int descriptor_;
-  std::string path_;
-};
-
-bool is_one_line(const std::string& text) {
-  for (const char c : text) {
-    if (c == '\n' || c == '\r') return false;
-  }
-  return !text.empty();
-}
 
 struct Told {
   std::uint64_t frames = 0;
@@ -55,7 +29,8 @@ Told check(const std::string& path, bool mirrored) {
     return {0, 0, 0, file.error()};
   }
   constexpr std::size_t kMostFaults = 50;
-  capture::CaptureCheck check(kMostFaults, mirrored);
+  constexpr std::uint32_t kRemembered = 64;  // a run's cost is that of its tables
+  capture::CaptureCheck check(kMostFaults, mirrored, kRemembered);
   std::uint32_t last = 0;
   while (const capture::Record* record = file->next()) {
     require(record->number == last + 1, "record->number == last + 1");
@@ -87,7 +62,7 @@ Told check(const std::string& path, bool mirrored) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static File file;
+  static fuzz::FileInMemory file;
   const std::string& path = file.hold(data, size);
   const Told plain = check(path, false);
   const Told mirrored = check(path, true);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace softrnic::fuzz {
 
@@ -11,6 +12,11 @@ inline void require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
+}
+
+// As every complaint has to be.
+inline bool is_one_line(std::string_view text) {
+  return !text.empty() && text.find_first_of("\n\r") == std::string_view::npos;
 }
 
 }  // namespace softrnic::fuzz

@@ -200,7 +200,6 @@ def _(context):
         return [frames.index(frame) + 1 for frame in left]
     check(kept("--frames", "2-3,5,9-") == [2, 3, 5, 9, 10], "frames")
     check(kept("--stream", "0") == list(range(1, len(frames) + 1)), "stream 0")
-    check(kept("--stream", "1") == [], "stream 1")
     seconds = [(at - begin) / 1e9 for at, _ in frames]
     check(kept("--from", f"{seconds[3]:.9f}", "--to", f"{seconds[6]:.9f}") == [4, 5, 6, 7], "time")
     check(kept("--from", f"@{frames[8][0] // 10**9}.{frames[8][0] % 10**9:09}") == [9, 10], "epoch")

@@ -177,8 +177,10 @@ def _(context):
     for words in (("--stream", "1"), ("--qpn", str(one["ends"][0]["qpn"]))):
         report = _report(context, path, *words)
         check([c["id"] for c in report["connections"]] == [1], f"{words}: {report}")
-    none = _report(context, path, "--address", "192.0.2.1")
-    check(none["connections"] == [] and none["operations"] == [], f"{none}")
+    other = next(c for c in everything["connections"] if c["ends"][0]["qpn"] != one["ends"][0]["qpn"])
+    done = context.run("explain", path, "--stream", str(other["id"]), "--qpn",
+                       str(one["ends"][0]["qpn"]))
+    check(done.returncode == 2 and "all that" in done.stderr, f"{done}")
 
 
 @case("explain/through a pipe, as classic pcap, and cut to 64 bytes a frame")

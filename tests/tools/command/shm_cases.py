@@ -212,7 +212,7 @@ def _(context):
         full = segments.start("capture", "--from", "shm:lab", "-o", "/dev/full")
         with processes.running(full):
             _, _, errors = processes.finish(full)
-        check(full.returncode == 1 and "is incomplete" in errors, errors)
+        check(full.returncode == 2 and "is incomplete" in errors, errors)
         reader, writer = os.pipe()
         os.close(reader)
         gone = segments.start("capture", "--from", "shm:lab", "-o", "-", stdout=writer)

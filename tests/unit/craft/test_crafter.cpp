@@ -141,6 +141,11 @@ TEST_CASE("refusals by their names", "[craft]") {
   CHECK(syndrome("rc ack syndrome=0x9f").raw() == 0x9f);
 }
 
+TEST_CASE("what says nothing is not repeated for ever", "[craft]") {
+  CHECK(crafted("repeat 18446744073709551615; set v1; end; rc ack").size() == 1);
+  CHECK(crafted("repeat 18446744073709551615; repeat 2; end; end").empty());
+}
+
 TEST_CASE("repetitions count on, or repeat the same", "[craft]") {
   CHECK(psns(crafted("rc send_only psn=7 x3")) == std::vector<std::uint32_t>{7, 8, 9});
   CHECK(psns(crafted("rc send_only psn=7 x3 step=0")) == std::vector<std::uint32_t>{7, 7, 7});

@@ -145,6 +145,24 @@ TEST_CASE("frames are chosen by number, time and filter") {
         Frames{frames[0], frames[1]});
 }
 
+TEST_CASE("what is chosen by a number that is nowhere is an error in the end") {
+  const Frames frames = capture_of({Sample{}, Sample{}});
+  const auto end = [&frames](const Words& words) {
+    Editor editor(plan_of(words), LinkType::ethernet,
+                  [](wire::Instant, wire::ByteView, std::uint32_t, std::string_view) {});
+    std::uint32_t number = 0;
+    for (const Kept& frame : frames) {
+      REQUIRE(editor.on_record({++number, frame.at, frame.wire_size, frame.bytes}));
+    }
+    const auto done = editor.finish();
+    return done ? std::string() : done.error();
+  };
+  CHECK(end({{"stream", "0"}}).empty());
+  CHECK(end({{"stream", "0"}, {"stream", "3"}}).starts_with("--stream 3: "));
+  CHECK(end({{"frames", "2-"}}).empty());
+  CHECK(end({{"frames", "1,3-4"}}) == "--frames 3: the capture ends with frame 2");
+}
+
 TEST_CASE("time is moved to the nanosecond") {
   const Frames frames = capture_of(std::vector<Sample>(3));
   const Edited edited =
