@@ -3,12 +3,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace softrnic::link::shm {
 
 Sleeper::Sleeper(Port& port)
     : waiting_(&port.record().waiting), bell_(port.segment().open_bell(port.index(), true)) {
   waiting_->store(0, std::memory_order_relaxed);
-  silence();  // rung for who was here before us
+  // Rung for who was here before us.
+  std::array<char, 64> bytes;
+  while (bell_.valid() && ::read(bell_.get(), bytes.data(), bytes.size()) > 0) {
+  }
 }
 
 void Sleeper::after_burst(wire::Instant now, std::size_t taken, RingReceiver& ring) {
@@ -16,6 +21,12 @@ void Sleeper::after_burst(wire::Instant now, std::size_t taken, RingReceiver& ri
     disarm();
     quiet_since_ = now;
   } else if (armed_) {
+    // Rung, and not for what is here: by a sender that was slow to look whether we wait, and whose
+    // frame we had found ourselves. Others must find us waiting again.
+    if (waiting_->load(std::memory_order_acquire) == 0) {
+      ++owed_;
+      arm(ring);
+    }
     silence();
   } else if (now - quiet_since_ >= kQuiet) {
     arm(ring);
@@ -39,15 +50,18 @@ void Sleeper::arm(RingReceiver& ring) {
 void Sleeper::disarm() {
   if (!armed_) return;
   armed_ = false;
-  // If somebody is just ringing, the byte is taken when next we find nothing.
-  if (waiting_->exchange(0, std::memory_order_acq_rel) == 0) silence();
+  if (waiting_->exchange(0, std::memory_order_acq_rel) == 0) ++owed_;
+  silence();
 }
 
-// Takes what was rung, so that the descriptor is no longer readable.
+// Takes what was rung, so that the descriptor is no longer readable. Who is just ringing will have
+// written its byte by the next time.
 void Sleeper::silence() {
   std::array<char, 64> bytes;
-  while (bell_.valid() &&
-         ::read(bell_.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size())) {
+  while (owed_ > 0 && bell_.valid()) {
+    const ssize_t n = ::read(bell_.get(), bytes.data(), bytes.size());
+    if (n <= 0) return;
+    owed_ -= std::min<std::size_t>(owed_, static_cast<std::size_t>(n));
   }
 }
 

@@ -36,6 +36,9 @@ class Sleeper {
   Word<std::uint32_t>* waiting_;
   FileDescriptor bell_;
   bool armed_ = false;
+  // Bytes that have been or are about to be written to the bell: one for each time that a sender
+  // found us waiting.
+  std::size_t owed_ = 0;
   wire::Instant quiet_since_{};
 };
 
