@@ -19,6 +19,17 @@ std::size_t CompletionQueue::poll(std::span<transport::Completion> out) {
   return n;
 }
 
+void CompletionQueue::forget(std::uint32_t qpn) {
+  const auto at = [this](std::size_t index) -> transport::Completion& {
+    return ring_[(head_ + index) % ring_.size()];
+  };
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (at(i).qpn != qpn) at(kept++) = at(i);
+  }
+  size_ = kept;
+}
+
 bool CompletionQueue::resize(std::uint32_t depth) {
   if (size_ > depth) return false;
   std::vector<transport::Completion> ring(std::max<std::uint32_t>(depth, 1));

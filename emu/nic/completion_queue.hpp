@@ -29,6 +29,9 @@ class CompletionQueue final : public transport::CompletionSink {
   std::size_t poll(std::span<transport::Completion> out);
   std::size_t size() const { return size_; }
 
+  // What the queue pair completed in it and nobody has taken yet is gone.
+  void forget(std::uint32_t qpn);
+
   // Gives the queue another depth, one at least; what waits keeps its order. False, and nothing
   // changes, when more than that wait.
   bool resize(std::uint32_t depth);

@@ -139,6 +139,10 @@ struct MemoryRegionTable::Impl {
     MemoryWindow* window = windows_by_index.find(index_of(key));
     return window != nullptr && window->key == key ? window : nullptr;
   }
+  // By any key it had: its holder need not know which one the last binding gave it.
+  MemoryWindow* find_own_window(std::uint32_t key) const {
+    return windows_by_index.find(index_of(key));
+  }
   bool is_taken(std::uint32_t index) const {
     return by_index.find(index) != nullptr || windows_by_index.find(index) != nullptr;
   }
@@ -372,8 +376,10 @@ wire::Expected<MemoryKeys, RegisterError> MemoryRegionTable::reregister(
       return wire::Unexpected{RegisterError::bad_range};
     }
   }
-  // Peers that know the old key know nothing of the new region.
-  changed.key = impl_->with_other_key_byte(region->key);
+  // Peers that know the old key know nothing of the new place.
+  if ((changes & kChangeTranslation) != 0) {
+    changed.key = impl_->with_other_key_byte(region->key);
+  }
   *region = changed;
   return MemoryKeys{changed.key, changed.key};
 }
@@ -418,7 +424,7 @@ wire::Expected<std::uint32_t, RegisterError> MemoryRegionTable::allocate_window(
 }
 
 bool MemoryRegionTable::remove_window(std::uint32_t key) {
-  MemoryWindow* window = impl_->find_window(key);
+  MemoryWindow* window = impl_->find_own_window(key);
   if (window == nullptr) return false;
   impl_->release(*window);
   impl_->windows_by_index.erase(index_of(key));
@@ -447,7 +453,7 @@ void MemoryRegionTable::Impl::release(MemoryWindow& window) {
 }
 
 MemoryFault MemoryRegionTable::bind_window(Accessor accessor, const WindowBinding& binding) {
-  MemoryWindow* window = impl_->find_window(binding.window_key);
+  MemoryWindow* window = impl_->find_own_window(binding.window_key);
   if (window == nullptr) return MemoryFault::bad_key;
   MemoryRegion* region = impl_->find_region(binding.region_key);
   const MemoryFault fault = check_binding(*window, region, accessor, binding);

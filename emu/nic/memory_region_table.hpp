@@ -85,8 +85,9 @@ class MemoryRegionTable final : public transport::MemoryGate {
   // A region for fast registration of up to `room` bytes; free until a request registers it.
   wire::Expected<MemoryKeys, RegisterError> allocate(transport::ProtectionDomain domain,
                                                      std::uint64_t room);
-  // Changes what `changes` names to what `attributes` says. The region's keys are new afterwards;
-  // they and all else are as before when it is refused.
+  // Changes what `changes` names to what `attributes` says. The region's keys are new afterwards
+  // where its place is, and else stay, as programs expect of drivers; all is as before when it is
+  // refused.
   wire::Expected<MemoryKeys, RegisterError> reregister(std::uint32_t local_key,
                                                        std::uint32_t changes,
                                                        const RegionAttributes& attributes);
@@ -97,7 +98,7 @@ class MemoryRegionTable final : public transport::MemoryGate {
   // A window, bound to nothing yet; gives its key.
   wire::Expected<std::uint32_t, RegisterError> allocate_window(transport::ProtectionDomain domain,
                                                                WindowType type);
-  // Bound or not. False when the key names no window.
+  // Bound or not, by any key it has had. False when the key names no window.
   bool remove_window(std::uint32_t key);
   std::size_t windows() const;
   // Whether a window of type 2A, whose queue pair alone protects it, is bound on the queue pair.

@@ -284,7 +284,15 @@ std::optional<ResourceError> Nic::Impl::modify(std::uint32_t qpn, const Change& 
   const auto error = change.named ? queue_pair.modify(change.to, wanted, *change.named)
                                   : queue_pair.modify(change.to, wanted);
   if (error) return resource_error(*error);
-  if (change.to == QueuePairState::reset) entry->address.reset();
+  if (change.to == QueuePairState::reset) {
+    entry->address.reset();
+    // As if it were new: a program that starts afresh is not told of what it gave up, as drivers
+    // do it.
+    for (CompletionQueue* queue :
+         {entry->resources.send_completions, entry->resources.receive_completions}) {
+      if (queue != nullptr) queue->forget(qpn);
+    }
+  }
   if (path) {
     entry->address = *change.address;
     entry->path = *path;

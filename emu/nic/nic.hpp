@@ -148,7 +148,8 @@ class Nic {
   std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
                                       const transport::QueuePairAttributes& attributes,
                                       const AddressAttributes* address = nullptr);
-  // Changes the state and the attributes named, `address` among them where it is.
+  // Changes the state and the attributes named, `address` among them where it is. A queue pair that
+  // is reset takes its completions along.
   std::optional<ResourceError> modify(std::uint32_t qpn, transport::QueuePairState to,
                                       const transport::QueuePairAttributes& attributes,
                                       transport::AttributeMask named,

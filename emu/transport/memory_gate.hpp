@@ -78,7 +78,7 @@ struct FastRegistration {
 
 // Binds a memory window to a part of a region (10.6.7).
 struct WindowBinding {
-  std::uint32_t window_key = 0;  // as it is now
+  std::uint32_t window_key = 0;  // one that it has or had
   std::uint32_t new_key = 0;     // as it will be: only the key byte differs
   std::uint32_t region_key = 0;  // the region's local key
   std::uint32_t access = 0;      // remote rights, and kZeroBased

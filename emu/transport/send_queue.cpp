@@ -44,6 +44,10 @@ std::uint64_t length_of(const SendRequest& request) {
 
 namespace {
 
+// An ATOMIC WRITE brings its eight bytes along, whatever its queue pair was made for: verbs have no
+// other way to name them (ibv_wr_atomic_write).
+constexpr std::uint32_t kAtomicWriteBytes = 8;
+
 // What to register or bind is there.
 bool has_operand(const SendRequest& request) {
   switch (request.operation) {
@@ -77,15 +81,18 @@ SendQueue::SendQueue(const QueuePairCapacity& capacity, std::uint64_t max_messag
       max_sges_(capacity.send_sges),
       max_inline_(capacity.inline_bytes),
       max_message_(max_message),
+      inline_room_(std::max(max_inline_, kAtomicWriteBytes)),
       ring_(capacity.send_requests),
       sges_(std::size_t{capacity.send_requests} * capacity.send_sges),
-      inline_data_(std::size_t{capacity.send_requests} * capacity.inline_bytes) {}
+      inline_data_(std::size_t{capacity.send_requests} * inline_room_) {}
 
 std::optional<PostError> SendQueue::push(const SendRequest& request) {
   if (size_ == capacity_) return PostError::queue_full;
   if (request.sges.size() > max_sges_) return PostError::too_many_sges;
   const bool is_inline = !request.inline_data.empty();
-  if (is_inline && (request.inline_data.size() > max_inline_ || !request.sges.empty() ||
+  const std::uint32_t most =
+      request.operation == SendOperation::atomic_write ? inline_room_ : max_inline_;
+  if (is_inline && (request.inline_data.size() > most || !request.sges.empty() ||
                     !takes_inline(request.operation))) {
     return PostError::bad_inline;
   }
@@ -99,7 +106,7 @@ std::optional<PostError> SendQueue::push(const SendRequest& request) {
   ring_[at].renew(request, length);
   ring_[at].request.sges = {storage, request.sges.size()};
   if (is_inline) {
-    std::byte* const bytes = inline_data_.data() + std::size_t{at} * max_inline_;
+    std::byte* const bytes = inline_data_.data() + std::size_t{at} * inline_room_;
     std::copy(request.inline_data.begin(), request.inline_data.end(), bytes);
     ring_[at].request.inline_data = {bytes, request.inline_data.size()};
   }

@@ -99,6 +99,7 @@ class SendQueue {
   std::uint32_t max_sges_;
   std::uint32_t max_inline_;
   std::uint64_t max_message_;
+  std::uint32_t inline_room_;  // for each request
   std::vector<SendEntry> ring_;
   std::vector<Sge> sges_;
   std::vector<std::byte> inline_data_;

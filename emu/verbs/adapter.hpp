@@ -15,6 +15,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "link/capture_link.hpp"
 #include "nic/nic.hpp"
@@ -24,6 +25,7 @@
 
 namespace softrnic::verbs {
 
+struct Context;
 struct QueuePair;
 struct CompletionQueue;
 struct SharedReceiveQueue;
@@ -69,6 +71,8 @@ class Adapter {
   std::unordered_map<std::uint32_t, QueuePair*> queue_pairs;
   std::unordered_map<std::uint32_t, CompletionQueue*> completion_queues;
   std::unordered_map<std::uint32_t, SharedReceiveQueue*> shared_receive_queues;
+  std::unordered_set<Context*> contexts;  // open, or with objects that another still uses
+  std::size_t device_memory = 0;          // bytes of it that are given out
   // Completion queues that are armed: programs that may be asleep.
   std::atomic<std::uint32_t> armed{0};
 

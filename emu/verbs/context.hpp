@@ -18,13 +18,17 @@
 namespace softrnic::verbs {
 
 struct AddressHandle;
+struct DeviceMemory;
 struct MemoryRegion;
 struct MemoryWindow;
 struct ProtectionDomain;
 struct XrcDomain;
 
 struct Context : verbs_context {
-  explicit Context(std::shared_ptr<Adapter> its_adapter);
+  // `origin`: whose objects it shares, for one that is imported; `descriptor`, which it closes, is
+  // then the one it was imported by.
+  explicit Context(std::shared_ptr<Adapter> its_adapter, Context* origin = nullptr,
+                   int descriptor = -1);
 
   static Context& of(ibv_context* context) {
     auto* bytes = reinterpret_cast<std::byte*>(context) - offsetof(verbs_context, context);
@@ -32,11 +36,26 @@ struct Context : verbs_context {
   }
   ibv_context* handle() { return &this->context; }
 
-  // The next number for a `handle` field; only programs that print it care.
-  std::uint32_t next_handle() { return ++last_handle_; }
+  // The next number for a `handle` field, by which importers name an object; with a Hold.
+  std::uint32_t next_handle() { return ++root().last_handle_; }
+  Context& root() { return origin == nullptr ? *this : *origin; }
+  // An object of that handle of this context or one that shares with it; with a Hold.
+  template <class Object>
+  Object* find_shared(std::unordered_set<Object*> Context::*objects, std::uint32_t number) {
+    for (Context* each : adapter->contexts) {
+      if (&each->root() != &root()) continue;
+      for (Object* object : each->*objects) {
+        if (object->handle == number) return object;
+      }
+    }
+    return nullptr;
+  }
 
   std::shared_ptr<Adapter> adapter;
   AsyncEventQueue async_events;
+  Context* const origin;
+  std::uint32_t imports = 0;  // contexts whose origin this is
+  bool closed = false;        // by the program, while such a context needs its objects
 
   // What lives, with a Hold.
   std::unordered_set<ProtectionDomain*> domains;
@@ -47,6 +66,7 @@ struct Context : verbs_context {
   std::unordered_set<QueuePair*> queue_pairs;
   std::unordered_set<AddressHandle*> address_handles;
   std::unordered_set<XrcDomain*> xrc_domains;
+  std::unordered_set<DeviceMemory*> device_memories;
 
  private:
   std::uint32_t last_handle_ = 0;
@@ -74,6 +94,10 @@ int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind);
 int dealloc_mw(ibv_mw* mw);
 int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list,
               std::uint32_t count);
+ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes);
+int free_dm(ibv_dm* dm);
+ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length,
+                  unsigned access);
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init);
 int close_xrcd(ibv_xrcd* xrcd);
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* init);

@@ -106,6 +106,8 @@ ibv_context* ibv_open_device(ibv_device* device) {
   auto context = std::make_unique<Context>(*adapter);
   if (!context->async_events.valid()) return nullptr;
   context->context.device = device;
+  const Adapter::Hold hold(**adapter);
+  (*adapter)->contexts.insert(context.get());
   return context.release()->handle();
 }
 

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <memory>
 
+#include "verbs/device_memory.hpp"
+
 // The kernel has it since 5.14; older headers do not.
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -69,23 +71,29 @@ constexpr unsigned kKnownAccess =
 
 ibv_mr* register_region(ibv_pd* pd, void* address, std::size_t length,
                         std::optional<std::uint64_t> named, unsigned access) {
-  ProtectionDomain& domain = ProtectionDomain::of(pd);
-  Context& context = Context::of(pd->context);
   if ((access & ~kKnownAccess) != 0) {
     errno = EINVAL;
     return nullptr;
   }
   nic::RegionAttributes attributes;
-  attributes.domain = domain.domain;
+  attributes.domain = ProtectionDomain::of(pd).domain;
   attributes.base = static_cast<std::byte*>(address);
   attributes.length = length;
   attributes.access = access;
   attributes.virtual_address = named;
-  auto made = std::make_unique<MemoryRegion>();
   if (const int error = make_present(address, length, access)) {
     errno = error;
     return nullptr;
   }
+  return add_region(pd, attributes, address);
+}
+
+}  // namespace
+
+ibv_mr* add_region(ibv_pd* pd, const nic::RegionAttributes& attributes, void* address,
+                   std::shared_ptr<DeviceMemoryBlock> device_memory) {
+  Context& context = Context::of(pd->context);
+  auto made = std::make_unique<MemoryRegion>();
   Adapter::Hold hold(*context.adapter);
   const auto keys = hold->memory().add(attributes);
   if (!keys) {
@@ -95,15 +103,27 @@ ibv_mr* register_region(ibv_pd* pd, void* address, std::size_t length,
   made->context = pd->context;
   made->pd = pd;
   made->addr = address;
-  made->length = length;
+  made->length = attributes.length;
   made->handle = context.next_handle();
   made->lkey = keys->local;
   made->rkey = keys->remote;
+  made->device_memory = std::move(device_memory);
+  if (made->device_memory != nullptr) ++made->device_memory->regions;
   context.regions.insert(made.get());
   return made.release();
 }
 
-}  // namespace
+transport::WindowBinding binding_of(const ibv_mw& window, std::uint32_t new_key,
+                                    const ibv_mw_bind_info& info) {
+  transport::WindowBinding binding;
+  binding.window_key = window.rkey;
+  binding.new_key = new_key;
+  binding.region_key = info.mr == nullptr ? 0 : info.mr->lkey;
+  binding.access = info.mw_access_flags & ~static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE);
+  binding.address = info.addr;
+  binding.length = info.length;
+  return binding;
+}
 
 int make_present(void* address, std::size_t length, std::uint32_t access) {
   if (length == 0 || (access & IBV_ACCESS_ON_DEMAND) != 0) return 0;
@@ -173,7 +193,6 @@ int dealloc_mw(ibv_mw* mw) {
   MemoryWindow& its = MemoryWindow::of(mw);
   Context& context = Context::of(mw->context);
   Adapter::Hold hold(*context.adapter);
-  // A window of type 2 has the key that a request last gave it.
   if (!hold->memory().remove_window(mw->rkey)) return EINVAL;
   context.windows.erase(&its);
   delete &its;
@@ -241,6 +260,11 @@ int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t l
     errno = EINVAL;
     return IBV_REREG_MR_ERR_INPUT;
   }
+  // The memory of a device stays where it is.
+  if (moves && its.device_memory != nullptr) {
+    errno = EOPNOTSUPP;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
   const unsigned rights = changes_access ? static_cast<unsigned>(access) : 0;
   if (const int error = moves ? make_present(address, length, rights) : 0) {
     errno = error;
@@ -272,6 +296,7 @@ int ibv_dereg_mr(ibv_mr* mr) {
   Context& context = Context::of(mr->context);
   Adapter::Hold hold(*context.adapter);
   if (!hold->memory().remove(mr->lkey)) return EBUSY;
+  if (its.device_memory != nullptr) --its.device_memory->regions;
   context.regions.erase(&its);
   delete &its;
   return 0;

@@ -11,6 +11,7 @@
 #include "verbs/address_handle.hpp"
 #include "verbs/context.hpp"
 #include "verbs/device_identity.hpp"
+#include "verbs/device_memory.hpp"
 #include "verbs/queue_pair_attributes.hpp"
 
 namespace softrnic::verbs {
@@ -23,7 +24,9 @@ constexpr std::uint8_t kWidth4x = 2;
 constexpr std::uint8_t kSpeedEdr = 32;
 constexpr std::uint8_t kLinkUp = 5;
 constexpr std::uint64_t kNanosecondsPerKilohertz = 1'000'000;  // a clock of 1 GHz, in kHz
-constexpr std::uint64_t kPageSizes = 0xfffffffffffff000;       // every power of two from 4 KiB
+// No vendor's, as the emulated NICs of kernels say it: programs take zero for no answer.
+constexpr std::uint32_t kNoVendor = 0xffffff;
+constexpr std::uint64_t kPageSizes = 0xfffffffffffff000;  // every power of two from 4 KiB
 
 int at_most_int(std::uint64_t value) {
   return static_cast<int>(std::min<std::uint64_t>(value, std::numeric_limits<int>::max()));
@@ -37,6 +40,7 @@ ibv_device_attr device_attributes(nic::Nic& nic) {
   to.sys_image_guid = to.node_guid;
   to.max_mr_size = limits.region_bytes;
   to.page_size_cap = kPageSizes;
+  to.vendor_id = kNoVendor;
   to.max_qp = at_most_int(limits.queue_pairs);
   to.max_qp_wr = at_most_int(limits.requests);
   to.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
@@ -108,6 +112,7 @@ ibv_device_attr_ex device_attributes_ex(nic::Nic& nic) {
   to.hca_core_clock = kNanosecondsPerKilohertz;
   to.device_cap_flags_ex = to.orig_attr.device_cap_flags;
   to.phys_port_cnt_ex = 1;
+  to.max_dm_size = kDeviceMemoryBytes;
   return to;
 }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "verbs/memory_region.hpp"
 #include "verbs/queue_pair.hpp"
 #include "verbs/receive_request.hpp"
 
@@ -68,14 +69,7 @@ void set_inline(ibv_qp_ex* qp, std::span<const ibv_data_buf> buffers) {
 
 void bind(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t key, const ibv_mw_bind_info* info) {
   add(qp, SendOperation::bind_window);
-  transport::WindowBinding binding;
-  binding.window_key = mw->rkey;
-  binding.new_key = key;
-  binding.region_key = info->mr == nullptr ? 0 : info->mr->lkey;
-  binding.access = info->mw_access_flags;
-  binding.address = info->addr;
-  binding.length = info->length;
-  QueuePair::of(qp).batch.set_binding(binding);
+  QueuePair::of(qp).batch.set_binding(binding_of(*mw, key, *info));
 }
 
 void flush(ibv_qp_ex* qp, std::uint32_t key, std::uint64_t address, std::size_t length,

@@ -50,18 +50,6 @@ std::optional<SendOperation> operation_of(ibv_wr_opcode opcode) {
   }
 }
 
-transport::WindowBinding binding_of(const ibv_send_wr& wr) {
-  const ibv_mw_bind_info& info = wr.bind_mw.bind_info;
-  transport::WindowBinding binding;
-  binding.window_key = wr.bind_mw.mw->rkey;
-  binding.new_key = wr.bind_mw.rkey;
-  binding.region_key = info.mr == nullptr ? 0 : info.mr->lkey;
-  binding.access = info.mw_access_flags;
-  binding.address = info.addr;
-  binding.length = info.length;
-  return binding;
-}
-
 void set_remote(const ibv_send_wr& wr, SendRequest& request) {
   switch (request.operation) {
     case SendOperation::rdma_write:
@@ -115,7 +103,7 @@ class Posting {
     }
     if (*operation == SendOperation::bind_window) {
       if (wr.bind_mw.mw == nullptr) return EINVAL;
-      binding_ = binding_of(wr);
+      binding_ = binding_of(*wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
       request_.binding = &binding_;
       return 0;
     }

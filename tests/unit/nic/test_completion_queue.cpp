@@ -47,6 +47,30 @@ TEST_CASE("a full completion queue refuses, keeps what it has and stays in error
   CHECK(queue.size() == 0);
 }
 
+TEST_CASE("a queue pair that is forgotten takes its completions along, and the rest keep order") {
+  for (std::uint64_t start = 0; start < 4; ++start) {
+    CompletionQueue queue(4);
+    std::array<transport::Completion, 4> out;
+    for (std::uint64_t i = 0; i < start; ++i) {
+      REQUIRE(queue.complete(numbered(99)));
+      REQUIRE(queue.poll(out) == 1);
+    }
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      transport::Completion completion = numbered(i);
+      completion.qpn = i % 2 == 0 ? 7 : 8;
+      REQUIRE(queue.complete(completion));
+    }
+    queue.forget(7);
+    queue.forget(9);
+    REQUIRE(queue.size() == 2);
+    REQUIRE(queue.complete(numbered(4)));
+    REQUIRE(queue.poll(out) == 3);
+    CHECK(out[0].id == 1);
+    CHECK(out[1].id == 3);
+    CHECK(out[2].id == 4);
+  }
+}
+
 TEST_CASE("a completion queue of depth zero holds one") {
   CompletionQueue queue(0);
   CHECK(queue.complete(numbered(1)));

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "conversation.hpp"
@@ -28,6 +30,28 @@ TEST_CASE("send queue: keeps order, copies elements, refuses what does not fit",
   REQUIRE(queue.push({.sges = three}) == PostError::too_many_sges);
   const Sge huge[2] = {{0, 0x80000000u, 1}, {0, 1, 1}};
   REQUIRE(queue.push({.sges = huge}) == PostError::message_too_long);
+}
+
+TEST_CASE("send queue: an ATOMIC WRITE brings its eight bytes whatever the inline limit",
+          "[queues]") {
+  for (const std::uint32_t limit : {0u, 4u, 32u}) {
+    SendQueue queue({.send_requests = 2, .send_sges = 1, .inline_bytes = limit});
+    std::array<std::byte, 40> bytes{};
+    bytes[7] = std::byte{7};
+    const auto post = [&](SendOperation operation, std::size_t size) {
+      return queue.push({.operation = operation, .inline_data = std::span(bytes).first(size)});
+    };
+    REQUIRE_FALSE(post(SendOperation::atomic_write, 8));
+    bytes[7] = std::byte{9};
+    REQUIRE_FALSE(post(SendOperation::atomic_write, 8));
+    CHECK(queue[0].request.inline_data[7] == std::byte{7});
+    CHECK(queue[1].request.inline_data[7] == std::byte{9});
+    queue.clear();
+    CHECK(post(SendOperation::atomic_write, std::max(limit, 8u) + 1) == PostError::bad_inline);
+    CHECK(post(SendOperation::send, limit + 1) == PostError::bad_inline);
+    CHECK_FALSE(post(SendOperation::send, limit));
+    bytes[7] = std::byte{7};
+  }
 }
 
 TEST_CASE("receive ring: wraps and keeps order", "[queues]") {
