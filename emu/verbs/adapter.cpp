@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "verbs/adapter.hpp"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -94,13 +94,14 @@ wire::Expected<std::vector<fabric::FaultRule>, std::string> read_faults(const st
 nic::NicConfig config_of(const Environment& environment, const link::Capabilities& link,
                          std::uint64_t seed) {
   nic::NicConfig config;
-  config.addresses = environment.addresses;
   config.mac = mac_of(environment, link);
-  if (link.identity && config.addresses.empty()) {
+  if (link.identity) {
     for (const auto& [ip, prefix_length] : link.identity->addresses) {
       config.addresses.push_back({ip, prefix_length});
     }
   }
+  config.addresses.insert(config.addresses.end(), environment.addresses.begin(),
+                          environment.addresses.end());
   config.limits = environment.limits;
   if (environment.mtu) {
     config.limits.path_mtu = std::min<std::uint64_t>(config.limits.path_mtu, *environment.mtu);
@@ -158,8 +159,10 @@ wire::Expected<std::shared_ptr<Adapter>, std::string> Adapter::open(
   auto link = open_link(environment, seed);
   if (!link) return wire::Unexpected{link.error()};
   const nic::NicConfig config = config_of(environment, link->link->capabilities(), seed);
-  std::shared_ptr<Adapter> adapter(
-      new Adapter(std::make_unique<nic::Nic>(config, std::move(link->link)), link->capture));
+  auto detachable = std::make_unique<DetachableLink>(std::move(link->link));
+  DetachableLink& its_link = *detachable;
+  std::shared_ptr<Adapter> adapter(new Adapter(
+      std::make_unique<nic::Nic>(config, std::move(detachable)), its_link, link->capture));
   the_adapter() = adapter;
   return adapter;
 }
@@ -169,13 +172,15 @@ std::shared_ptr<Adapter> Adapter::current() {
   return the_adapter().lock();
 }
 
-Adapter::Adapter(std::unique_ptr<nic::Nic> nic, std::shared_ptr<link::CaptureFile> capture)
+Adapter::Adapter(std::unique_ptr<nic::Nic> nic, DetachableLink& link,
+                 std::shared_ptr<link::CaptureFile> capture)
     : nic_(std::move(nic)),
+      link_(link),
       capture_(std::move(capture)),
       progress_(std::make_unique<Progress>(*nic_, mutex_, armed)) {}
 
 Adapter::~Adapter() {
-  if (!silent_) return;
+  if (!inherited_) return;
   // What is left of a parent's NIC: neither its link nor its thread is ours to end.
   (void)progress_.release();
   (void)nic_.release();
@@ -184,11 +189,12 @@ Adapter::~Adapter() {
 
 void Adapter::after_fork_in_child() {
   silent_ = true;
+  inherited_ = true;
   mutex_.unlock();
 }
 
 void Adapter::at_exit() {
-  if (silent_) return;
+  if (inherited_) return;
   progress_->end();
   // Somebody who holds the NIC and is not coming back (an exit in a signal handler) must not keep
   // the process.
@@ -196,8 +202,10 @@ void Adapter::at_exit() {
     if (i == 100) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  nic_.reset();
+  silent_ = true;
+  link_.detach();
   if (capture_ != nullptr) capture_->close();
+  mutex_.unlock();
 }
 
 void Adapter::ring_doorbell() {
@@ -213,6 +221,19 @@ void Adapter::poll() {
   const Instant now = real_now();
   nic_->turn(now);
   progress_->polled(now);
+}
+
+void Adapter::be_patient(std::uint32_t empty_polls) {
+  if (empty_polls < Patience::kPollsAlone) return;
+  if (!patience_.sleeps()) return patience_.yield();
+  pollfd entry{-1, POLLIN, 0};
+  {
+    const std::lock_guard held(mutex_);
+    if (silent_ || !link_.prepare_wait()) return;
+    entry.fd = link_.descriptor();
+  }
+  const timespec timeout{0, Patience::kLongestWait.count()};
+  ppoll(&entry, 1, &timeout, nullptr);
 }
 
 void Adapter::expect_wait() {

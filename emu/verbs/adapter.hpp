@@ -19,7 +19,9 @@
 
 #include "link/capture_link.hpp"
 #include "nic/nic.hpp"
+#include "verbs/detachable_link.hpp"
 #include "verbs/environment.hpp"
+#include "verbs/patience.hpp"
 #include "verbs/progress.hpp"
 #include "wire/expected.hpp"
 
@@ -67,6 +69,9 @@ class Adapter {
     Adapter& adapter_;
   };
 
+  // After so many empty polls in a row; without a Hold.
+  void be_patient(std::uint32_t empty_polls);
+
   // Which objects the NIC's numbers are; with a Hold.
   std::unordered_map<std::uint32_t, QueuePair*> queue_pairs;
   std::unordered_map<std::uint32_t, CompletionQueue*> completion_queues;
@@ -81,12 +86,13 @@ class Adapter {
   void before_fork() { mutex_.lock(); }
   void after_fork_in_parent() { mutex_.unlock(); }
   void after_fork_in_child();
-  // The process ends: the link is given back and the capture is whole. Who calls verbs afterwards,
-  // in a thread that still runs, waits for the end.
+  // The process ends: the link is given back and the capture is whole. What calls verbs afterwards,
+  // in a destructor or in a thread that still runs, finds its objects as they were.
   void at_exit();
 
  private:
-  explicit Adapter(std::unique_ptr<nic::Nic> nic, std::shared_ptr<link::CaptureFile> capture);
+  Adapter(std::unique_ptr<nic::Nic> nic, DetachableLink& link,
+          std::shared_ptr<link::CaptureFile> capture);
 
   void ring_doorbell();
   void poll();
@@ -95,9 +101,13 @@ class Adapter {
 
   std::mutex mutex_;
   std::unique_ptr<nic::Nic> nic_;
+  DetachableLink& link_;  // the NIC's
   std::shared_ptr<link::CaptureFile> capture_;
   std::unique_ptr<Progress> progress_;
-  bool silent_ = false;  // the child of a fork
+  Patience patience_;
+  // Frames neither come nor go: in the child of a fork, and when the process ends.
+  bool silent_ = false;
+  bool inherited_ = false;  // the child of a fork
 };
 
 }  // namespace softrnic::verbs

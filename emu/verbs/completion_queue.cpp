@@ -2,7 +2,6 @@
 #include "verbs/completion_queue.hpp"
 
 #include <arpa/inet.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -17,9 +16,6 @@ namespace {
 using transport::Completion;
 using transport::CompletionOperation;
 
-// So many polls find nothing before the processor is offered to others: a program that waits for a
-// peer on the same processor would else keep the peer from answering.
-constexpr std::uint32_t kPatience = 64;
 constexpr std::size_t kBatch = 16;
 
 constexpr std::uint64_t kOfferedFields =
@@ -152,11 +148,8 @@ std::size_t CompletionQueue::poll(std::span<Completion> out) {
       taken = queue->poll(out);
     }
   }
-  if (taken > 0) {
-    empty_polls = 0;
-  } else if (++empty_polls >= kPatience) {
-    sched_yield();
-  }
+  empty_polls = taken > 0 ? 0 : empty_polls + 1;
+  if (taken == 0) its_context().adapter->be_patient(empty_polls);
   return taken;
 }
 

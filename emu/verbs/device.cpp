@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "verbs/context.hpp"
@@ -127,6 +128,21 @@ int softrnic_counters(void (*visit)(const char* name, unsigned long long value, 
     ++visited;
   }
   return visited;
+}
+
+// The MAC address and the addresses behind the GIDs, at most `most`, link-local first; how many. 0
+// when the device is not open.
+int softrnic_identity(unsigned char mac[6], unsigned char (*addresses)[16], int most) {
+  const auto adapter = Adapter::current();
+  if (adapter == nullptr) return 0;
+  Adapter::Hold hold(*adapter);
+  std::memcpy(mac, hold->mac().bytes.data(), hold->mac().bytes.size());
+  int given = 0;
+  for (const softrnic::wire::Gid& address : hold->gids().addresses()) {
+    if (given == most) break;
+    std::memcpy(addresses[given++], address.bytes.data(), address.bytes.size());
+  }
+  return given;
 }
 
 }  // extern "C"
