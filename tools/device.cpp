@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "connected_queue_pair.hpp"
 #include "failure.hpp"
 #include "interruption.hpp"
@@ -47,17 +49,39 @@ int preference(const nic::GidEntry& entry) {
 std::unique_ptr<link::Link> open_link(const DeviceOptions& options) {
   catch_interruptions();
   if (options.link.empty()) {
-    fail_usage("--link is missing: give shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE");
+    fail_usage(
+        "--link is missing: give shm:NAME, udp:ADDRESS, tap:NAME, packet:IFACE or xdp:IFACE");
   }
   auto link = link::open_link(specification_of(options), options.link_mtu);
   if (!link) fail("{}", link.error().message);
   return std::move(link).value();
 }
 
+namespace {
+
+// Where the kernel writes the headers, it writes its own.
+void require_possible(const DeviceOptions& options, const link::Capabilities& link) {
+  if (!link.kernel_headers) return;
+  if (options.vlan) fail_usage("--vlan: {} carries no VLAN tags; leave it out", link.name);
+  for (const nic::InterfaceAddress& address : options.addresses) {
+    const auto& own = link.identity->addresses;
+    const bool known = std::any_of(own.begin(), own.end(), [&address](const auto& entry) {
+      return entry.ip == address.address;
+    });
+    if (!known) {
+      fail_usage("--ip {}: the address of {} is the one in its name; leave --ip out",
+                 address.to_string(), link.name);
+    }
+  }
+}
+
+}  // namespace
+
 Device::Device(const DeviceOptions& options) : Device(options, open_link(options)) {}
 
 Device::Device(const DeviceOptions& options, std::unique_ptr<link::Link> link)
     : options_(options), link_name_(link->capabilities().name) {
+  require_possible(options, link->capabilities());
   nic::NicConfig config;
   const std::optional<link::Identity>& identity = link->capabilities().identity;
   if (options.mac) {

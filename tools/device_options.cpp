@@ -145,7 +145,8 @@ void DeviceOptions::add_identity_to(CommandLine& command_line) {
   command_line.heading("The emulated NIC");
   command_line.text("link", "LINK", link,
                     "where its frames go: shm:NAME (a segment shared with other programs of this "
-                    "user), tap:NAME (a tap interface, made if it is not there), packet:IFACE or "
+                    "user), udp:ADDRESS (UDP port 4791 of an address of this machine), tap:NAME (a "
+                    "tap interface, made if it is not there), packet:IFACE or "
                     "xdp:IFACE (an interface of this machine)");
   command_line.text("host", "NAME", host,
                     "shm: which host of the segment it is; programs of one host are one NIC "

@@ -19,7 +19,7 @@ namespace softrnic::tools {
 class CommandLine;
 
 struct DeviceOptions {
-  // "shm:NAME", "tap:NAME", "packet:IFACE", "xdp:IFACE"; empty: none given
+  // "shm:NAME", "udp:ADDRESS", "tap:NAME", "packet:IFACE", "xdp:IFACE"; empty: none given
   std::string link;
   std::string host;  // of a shm link
   std::uint32_t link_mtu = 0;

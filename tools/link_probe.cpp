@@ -40,6 +40,13 @@ bool lacks_packet_right() {
   return false;
 }
 
+// Any address of the loopback network will do that no other program has.
+LinkProbe try_udp() {
+  const auto link = link::open_link(
+      fmt::format("udp:127.{}.{}.254", 1 + ::getpid() / 250 % 250, 1 + ::getpid() % 250));
+  return {"udp", link.has_value(), link ? "" : link.error().message};
+}
+
 LinkProbe try_on(const std::string& kind, const std::string& interface) {
   if (!interface.empty()) return try_to_open(kind, interface);
   if (kind == "packet" && lacks_packet_right()) {
@@ -56,6 +63,7 @@ std::vector<LinkProbe> probe_links() {
   const auto tap = link::open_link("tap:" + name);
   const std::string interface = tap ? name : find_ethernet();
   return {try_to_open("shm", name),
+          try_udp(),
           {"tap", tap.has_value(), tap ? "" : tap.error().message},
           try_on("packet", interface),
           try_on("xdp", interface)};

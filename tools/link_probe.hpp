@@ -8,7 +8,7 @@
 namespace softrnic::tools {
 
 struct LinkProbe {
-  std::string kind;  // "shm", "tap", "packet", "xdp"
+  std::string kind;  // "shm", "udp", "tap", "packet", "xdp"
   bool usable = false;
   std::string reason;  // why not, and what to do about it
 };

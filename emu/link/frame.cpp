@@ -14,6 +14,7 @@ void Frame::reset(std::uint32_t headroom) {
   filled_ = 0;
   received_at = {};
   note.clear();
+  identification_inferred = false;
 }
 
 void Frame::set_segment(std::size_t index, std::byte* base, std::uint32_t capacity) {

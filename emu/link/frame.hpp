@@ -61,6 +61,8 @@ class Frame {
   // empty for an untouched frame. A string only so that faults may speak; never set on the fast
   // path.
   std::string note;
+  // Its IPv4 identification did not come with it: the header has the one that makes the ICRC right.
+  bool identification_inferred = false;
   // The link's own handle on the buffers.
   std::uint64_t handle = 0;
 

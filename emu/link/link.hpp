@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A link: whole frames in and out, in bursts. The one interface between a NIC and its wire.
 //
-// Backends (memory, shm, tap, packet, xdp) and wrappers (capture; faults, in fabric/) implement it,
-// so they stack freely. Not thread-safe: one thread at a time.
+// Backends (memory, shm, tap, packet, xdp, udp) and wrappers (capture; faults, in fabric/)
+// implement it, so they stack freely. Not thread-safe: one thread at a time.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@
 
 namespace softrnic::link {
 
-// Who the NIC behind a link is, where the link knows that (shm): unless its owner knows better.
+// Who the NIC behind a link is, where the link knows that (shm, udp): unless its owner knows
+// better.
 struct Identity {
   struct Address {
     wire::Gid ip;
@@ -38,6 +39,13 @@ struct QueuePairNumbers {
   friend bool operator==(const QueuePairNumbers&, const QueuePairNumbers&) = default;
 };
 
+// Of a link whose packets the kernel writes the headers of (udp). It carries RoCE v2 alone, and
+// only from and to the addresses of its identity, with IPv4 identification zero; frames are best
+// built so, since the ICRC covers what will be sent.
+struct KernelHeaders {
+  std::uint16_t udp_source_port = 0;
+};
+
 struct Capabilities {
   std::string name;          // as the user gave it: "tap:rnic0"
   std::uint32_t mtu = 1500;  // bytes of network packet a frame may carry (no Ethernet header)
@@ -47,6 +55,7 @@ struct Capabilities {
   std::optional<Identity> identity = {};
   // Those whose packets come here, where other processes have the rest.
   QueuePairNumbers numbers = {};
+  std::optional<KernelHeaders> kernel_headers = {};
 };
 
 class Link {
@@ -114,8 +123,9 @@ struct OpenError {
   std::string message;
 };
 
-// Opens "shm:NAME[,host=HOST]", "tap:NAME", "packet:IFACE" or "xdp:IFACE". (A memory link is made
-// by MemoryWire.) `mtu`: wanted frame size, used where the link can set it; 0 keeps what is there.
+// Opens "shm:NAME[,host=HOST]", "udp:ADDRESS", "tap:NAME", "packet:IFACE" or "xdp:IFACE". (A memory
+// link is made by MemoryWire.) `mtu`: wanted frame size, used where the link can set it; 0 keeps
+// what is there.
 wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view specification,
                                                            std::uint32_t mtu = 0);
 

@@ -5,6 +5,7 @@
 #include "link/packet_link.hpp"
 #include "link/shm_link.hpp"
 #include "link/tap_link.hpp"
+#include "link/udp_link.hpp"
 #include "link/xdp_link.hpp"
 
 namespace softrnic::link {
@@ -31,9 +32,19 @@ wire::Expected<std::unique_ptr<Link>, OpenError> open_link(std::string_view spec
     options->mtu = mtu;
     return open_shm(*options);
   }
+  if (kind == "udp") {
+    if (name.empty()) {
+      return wire::Unexpected{OpenError{"link \"" + std::string(specification) +
+                                        "\" names no address: write udp:ADDRESS"}};
+    }
+    auto options = UdpOptions::parse(name);
+    if (!options) return wire::Unexpected{options.error()};
+    options->mtu = mtu;
+    return open_udp(*options);
+  }
   return wire::Unexpected{
       OpenError{"there is no link \"" + std::string(specification) +
-                "\": use shm:NAME, tap:NAME, packet:INTERFACE or xdp:INTERFACE"}};
+                "\": use shm:NAME, udp:ADDRESS, tap:NAME, packet:INTERFACE or xdp:INTERFACE"}};
 }
 
 }  // namespace softrnic::link

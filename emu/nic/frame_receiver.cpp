@@ -11,6 +11,7 @@ bool FrameReceiver::takes(const wire::EthernetHeader& ethernet) const {
 }
 
 void FrameReceiver::receive(wire::Instant now, const link::Frame& frame) {
+  if (frame.identification_inferred) ++parts_.counters.icrc_id_inferred;
   const wire::ByteChain bytes = frame.bytes();
   const auto ethernet = wire::EthernetHeader::parse(bytes.front());
   if (!ethernet) {

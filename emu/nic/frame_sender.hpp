@@ -18,7 +18,11 @@ class FrameSender {
   static constexpr std::size_t kLooped = 128;
 
   FrameSender(link::Link& link, std::uint16_t first_identification)
-      : link_(link), identification_(first_identification) {}
+      : link_(link),
+        identification_(first_identification),
+        identification_step_(link.capabilities().kernel_headers ? 0 : 1) {
+    if (identification_step_ == 0) identification_ = 0;
+  }
   ~FrameSender();
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
@@ -39,12 +43,18 @@ class FrameSender {
   link::Frame* next_looped();
   std::size_t looped() const { return looped_count_; }
 
-  // IPv4 identification: counts up, so that fragments of one packet could be told from another's.
-  std::uint16_t next_identification() { return identification_++; }
+  // IPv4 identification: counts up, so that fragments of one packet could be told from another's;
+  // zero on a link whose packets have that.
+  std::uint16_t next_identification() {
+    const std::uint16_t identification = identification_;
+    identification_ = static_cast<std::uint16_t>(identification_ + identification_step_);
+    return identification;
+  }
 
  private:
   link::Link& link_;
   std::uint16_t identification_;
+  std::uint16_t identification_step_;
 
   std::array<link::Frame*, kBurst> stock_{};
   std::size_t stocked_ = 0;

@@ -57,13 +57,17 @@ GidTable::GidTable(const wire::MacAddress& mac, std::span<const InterfaceAddress
   for (const InterfaceAddress& address : addresses) add(address);
 }
 
+GidTable::GidTable(std::span<const InterfaceAddress> addresses) : v2_only_(true) {
+  for (const InterfaceAddress& address : addresses) add(address);
+}
+
 void GidTable::add(const InterfaceAddress& address) {
   if (!assignable(address.address) || owns(address.address)) return;
   const std::uint8_t bits = address_bits(address.address);
   const std::uint8_t length = std::min(address.prefix_length, bits);
   addresses_.push_back(address.address);
   prefix_lengths_.push_back(static_cast<std::uint8_t>(kGidBits - bits + length));
-  entries_.push_back({address.address, wire::RoceVersion::v1});
+  if (!v2_only_) entries_.push_back({address.address, wire::RoceVersion::v1});
   entries_.push_back({address.address, wire::RoceVersion::v2});
 }
 

@@ -36,6 +36,8 @@ class GidTable {
  public:
   // Addresses given twice, and those no interface can have, are left out.
   GidTable(const wire::MacAddress& mac, std::span<const InterfaceAddress> addresses);
+  // Of these addresses alone, and of RoCE v2: where the link carries nothing else.
+  explicit GidTable(std::span<const InterfaceAddress> addresses);
 
   std::span<const GidEntry> entries() const { return entries_; }
   const GidEntry* find(std::uint32_t index) const;  // null beyond the end
@@ -50,6 +52,7 @@ class GidTable {
  private:
   void add(const InterfaceAddress& address);
 
+  bool v2_only_ = false;
   std::vector<GidEntry> entries_;
   std::vector<wire::Gid> addresses_;
   std::vector<std::uint8_t> prefix_lengths_;  // beside addresses_; 0 to 128, IPv4 as mapped

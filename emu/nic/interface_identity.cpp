@@ -13,8 +13,12 @@ constexpr wire::MacAddress kAllNodes{{0x33, 0x33, 0, 0, 0, 1}};  // of ff02::1 (
 }  // namespace
 
 InterfaceIdentity::InterfaceIdentity(const wire::MacAddress& mac, std::optional<wire::VlanTag> vlan,
-                                     std::span<const InterfaceAddress> addresses)
-    : mac_(mac), vlan_(vlan), gids_(mac, addresses), groups_{kAllNodes} {
+                                     GidTable gids, std::optional<std::uint16_t> udp_source_port)
+    : mac_(mac),
+      vlan_(vlan),
+      gids_(std::move(gids)),
+      udp_source_port_(udp_source_port),
+      groups_{kAllNodes} {
   for (const wire::Gid& address : gids_.addresses()) {
     if (address.is_ipv4_mapped()) continue;
     groups_.push_back(wire::multicast_mac(wire::solicited_node_multicast(address)));

@@ -14,11 +14,16 @@ namespace softrnic::nic {
 class InterfaceIdentity {
  public:
   InterfaceIdentity(const wire::MacAddress& mac, std::optional<wire::VlanTag> vlan,
-                    std::span<const InterfaceAddress> addresses);
+                    std::span<const InterfaceAddress> addresses)
+      : InterfaceIdentity(mac, vlan, GidTable(mac, addresses)) {}
+  // `udp_source_port`: of every packet, where it cannot be chosen.
+  InterfaceIdentity(const wire::MacAddress& mac, std::optional<wire::VlanTag> vlan, GidTable gids,
+                    std::optional<std::uint16_t> udp_source_port = {});
 
   const wire::MacAddress& mac() const { return mac_; }
   const std::optional<wire::VlanTag>& vlan() const { return vlan_; }
   const GidTable& gids() const { return gids_; }
+  const std::optional<std::uint16_t>& udp_source_port() const { return udp_source_port_; }
 
   // Ours, the broadcast address, the all-nodes group, or the solicited-node group of one of our
   // addresses (RFC 4861, 7.2.1).
@@ -34,6 +39,7 @@ class InterfaceIdentity {
   wire::MacAddress mac_;
   std::optional<wire::VlanTag> vlan_;
   GidTable gids_;
+  std::optional<std::uint16_t> udp_source_port_;
   std::vector<wire::MacAddress> groups_;
 };
 

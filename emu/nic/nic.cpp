@@ -45,6 +45,20 @@ wire::MacAddress mac_or_drawn(const wire::MacAddress& wanted, RandomSource& rand
   return mac;
 }
 
+InterfaceIdentity identity_on(const link::Link& link, const NicConfig& config,
+                              RandomSource& random) {
+  const wire::MacAddress mac = mac_or_drawn(config.mac, random);
+  const link::Capabilities& capabilities = link.capabilities();
+  if (!capabilities.kernel_headers) return {mac, config.vlan, config.addresses};
+  std::vector<InterfaceAddress> addresses;
+  if (capabilities.identity) {
+    for (const auto& [ip, prefix_length] : capabilities.identity->addresses) {
+      addresses.push_back({ip, prefix_length});
+    }
+  }
+  return {mac, config.vlan, GidTable(addresses), capabilities.kernel_headers->udp_source_port};
+}
+
 // Within the numbers that are ours.
 std::uint32_t first_qpn_or_drawn(std::uint32_t wanted, const link::QueuePairNumbers& numbers,
                                  RandomSource& random) {
@@ -193,7 +207,7 @@ Nic::Impl::Impl(const NicConfig& config, std::unique_ptr<link::Link> its_link)
       limits(limits_on(*link, config.limits)),
       random(config.seed),
       active_mtu(path_mtu_of(link->capabilities().mtu, limits.path_mtu)),
-      identity(mac_or_drawn(config.mac, random), config.vlan, config.addresses),
+      identity(identity_on(*link, config, random)),
       domains(limits.domains),
       memory(random.next(), memory_limits(limits)),
       shared_receive_queues(limits.shared_receive_queues),

@@ -132,7 +132,7 @@ Path* PacketSender::path_of(QueuePairEntry& entry) {
 }
 
 const wire::AddressVector& PacketSender::vector_of(const QueuePairEntry& entry, const Path& path) {
-  if (!entry.is_datagram() || path.has_flow_label()) return path.vector();
+  if (!entry.is_datagram() || path.has_own_port()) return path.vector();
   // A handle serves many queue pairs; the port without a flow label is the sender's own.
   datagram_vector_ = path.vector();
   datagram_vector_.udp_source_port =

@@ -44,8 +44,9 @@ wire::Expected<Path, ResourceError> Path::to(const AddressAttributes& attributes
   vector.traffic_class = attributes.traffic_class;
   vector.hop_limit = attributes.hop_limit;
   vector.flow_label = attributes.flow_label & kFlowLabelMask;
-  vector.udp_source_port =
-      wire::source_port_of_flow_label(vector.flow_label != 0 ? vector.flow_label : own_flow_label);
+  vector.udp_source_port = identity.udp_source_port().value_or(
+      wire::source_port_of_flow_label(vector.flow_label != 0 ? vector.flow_label : own_flow_label));
+  path.fixed_port_ = identity.udp_source_port().has_value();
   if (vector.destination.is_multicast()) {
     path.kind_ = Kind::group;
     path.state_ = State::ready;

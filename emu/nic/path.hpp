@@ -39,13 +39,16 @@ class Path {
   bool is_local() const { return kind_ == Kind::local; }
   // To a multicast group.
   bool is_group() const { return kind_ == Kind::group; }
-  bool has_flow_label() const { return vector_.flow_label != 0; }
+  // Whether the vector's UDP source port is for every queue pair: that of a flow label, or the one
+  // that the link has.
+  bool has_own_port() const { return fixed_port_ || vector_.flow_label != 0; }
 
  private:
   enum class Kind : std::uint8_t { neighbor, local, group };
 
   wire::AddressVector vector_;
   Kind kind_ = Kind::neighbor;
+  bool fixed_port_ = false;
   State state_ = State::resolving;
   std::uint64_t generation_ = ~std::uint64_t{0};  // of the table, when last asked
 };

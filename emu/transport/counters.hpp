@@ -62,6 +62,10 @@ struct Counters {
   std::uint64_t not_for_us = 0;          // another MAC or IP address
   std::uint64_t unreliable_dropped = 0;  // UC and UD messages lost for want of order or buffer
 
+  // Received without the IPv4 identification, which the ICRC covers (udp): the one that makes the
+  // ICRC right was taken.
+  std::uint64_t icrc_id_inferred = 0;
+
   // Congestion.
   std::uint64_t np_ecn_marked_roce_packets = 0;
   std::uint64_t np_cnp_sent = 0;

@@ -202,6 +202,7 @@ constexpr CounterName kCounterNames[] = {
     {"bad_qp_state", &Counters::bad_qp_state},
     {"not_for_us", &Counters::not_for_us},
     {"unreliable_dropped", &Counters::unreliable_dropped},
+    {"icrc_id_inferred", &Counters::icrc_id_inferred},
     {"np_ecn_marked_roce_packets", &Counters::np_ecn_marked_roce_packets},
     {"np_cnp_sent", &Counters::np_cnp_sent},
     {"rp_cnp_handled", &Counters::rp_cnp_handled},

@@ -11,7 +11,7 @@ import zlib
 
 import processes
 import wires
-from pingpong import GUEST_GID, SOFTRNIC_GID
+from pingpong import GUEST_GID, softrnic_gid
 
 MEMORY = 1 << 18  # of each end
 _BLOCK = 8192
@@ -184,7 +184,7 @@ def run(dialogue, softrnic, network, guest, link, addresses, family, faults, por
         for fault in faults:
             command += ["--fault", fault]
         command += more
-        command += [*_options(dialogue, ours, port, SOFTRNIC_GID[family], 14), "--", *ours.steps]
+        command += [*_options(dialogue, ours, port, softrnic_gid(link, family), 14), "--", *ours.steps]
         process = network.start(command, stdout=output, stderr=errors)
         try:
             if not network.await_listener(port, process, _LISTEN_SECONDS):

@@ -23,7 +23,7 @@ _LOSSY_ITERATIONS = {1: 20, 1000: 20, 4096: 15, 65536: 4, 1 << 20: 1}
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    link: str  # tap, packet, xdp; control: two guests, no softrnic
+    link: str  # tap, packet, xdp, udp; control: two guests, no softrnic
     role: str
     traffic: Traffic
     faults: tuple = ()
@@ -81,6 +81,8 @@ def cases():
     yield from _rc("tap", LOSSY)
     for link in ("packet", "xdp"):
         yield from _rc(link)
+    yield from _rc("udp")
+    yield from _unconnected_and_unreliable("udp")
 
 
 def control_cases():

@@ -16,6 +16,11 @@ SOFTRNIC_GID = {"ipv4": 3, "ipv6": 5}
 _LISTEN_SECONDS = 20
 
 
+def softrnic_gid(link, family):
+    """A udp link has its address alone."""
+    return 0 if link.startswith("udp:") else SOFTRNIC_GID[family]
+
+
 @dataclasses.dataclass(frozen=True)
 class Traffic:
     service: str  # rc, uc, ud
@@ -79,6 +84,7 @@ class SoftrnicEnd:
 
     def __init__(self, program, network, link, addresses, faults, seed):
         self._network = network
+        self._link = link
         self._command = [program, "pingpong", "--link", link, "--seed", str(seed)]
         for address in addresses:
             self._command += ["--ip", address]
@@ -90,7 +96,8 @@ class SoftrnicEnd:
     def start(self, traffic, port, server_host=None):
         patience = 15 if traffic.service == "rc" else 5  # seconds without a message
         words = [*self._command, "--service", traffic.service, "--timeout", str(patience),
-                 *traffic.options(port, SOFTRNIC_GID[traffic.family], check=True), *traffic.offers]
+                 *traffic.options(port, softrnic_gid(self._link, traffic.family), check=True),
+                 *traffic.offers]
         words += [server_host] if server_host else []
         self.command = shlex.join(words)
         self._output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")

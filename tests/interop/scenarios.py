@@ -700,6 +700,12 @@ def cases():
             for name in ("send", "write-immediate", "rnr", "rnr-exhausted", "mix", "too-long"):
                 yield Case(f"tap/dialogue-srq{'-lossy' if faults else ''}/{driver}-drives/{name}/ipv4",
                            name, driver, "ipv4", faults, shared=True)
+    for faults in ((), LOSS):
+        for driver in ("softrnic", "rxe"):
+            for name in ("read", "mix"):
+                for family in ("ipv4", "ipv6"):
+                    yield Case(f"udp/dialogue{'-lossy' if faults else ''}/{driver}-drives/"
+                               f"{name}/{family}", name, driver, family, faults)
     # To rxe end-to-end credits mean nothing, and must do no harm.
     for faults in ((), LOSS):
         for name in ("send", "rnr", "mix"):

@@ -60,6 +60,10 @@ class Wires:
         self.run("ip", "tuntap", "add", name, "mode", "tap")
         self._plug(name)
 
+    def add_address(self, address):
+        """Of the namespace's own kernel, on the bridge."""
+        self.run("ip", "addr", "add", address, "dev", "br0", *(["nodad"] if ":" in address else []))
+
     def add_veth(self, name):
         """A veth pair: `name` is free for a link to use, its other end is in the bridge."""
         self.run("ip", "link", "add", name, "mtu", str(MTU), "type", "veth",

@@ -26,6 +26,7 @@ import live_replay_cases  # noqa: F401
 import ping_cases  # noqa: F401
 import replay_cases  # noqa: F401
 import shm_cases  # noqa: F401
+import udp_cases  # noqa: F401
 import wire_replay_cases  # noqa: F401
 import wireshark_cases  # noqa: F401
 

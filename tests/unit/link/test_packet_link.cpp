@@ -143,9 +143,10 @@ TEST_CASE("A packet link that cannot be opened says why and what to do") {
 }
 
 TEST_CASE("A specification of no known form is refused with the forms there are") {
-  CHECK(open_link("udp:10.0.0.1").error().message ==
-        "there is no link \"udp:10.0.0.1\": use shm:NAME, tap:NAME, packet:INTERFACE or "
-        "xdp:INTERFACE");
+  CHECK(open_link("tcp:10.0.0.1").error().message ==
+        "there is no link \"tcp:10.0.0.1\": use shm:NAME, udp:ADDRESS, tap:NAME, "
+        "packet:INTERFACE or xdp:INTERFACE");
+  CHECK(open_link("udp:").error().message == "link \"udp:\" names no address: write udp:ADDRESS");
   CHECK(open_link("tap").error().message == "link \"tap\" names no interface: write tap:NAME");
   CHECK(open_link("packet:").error().message ==
         "link \"packet:\" names no interface: write packet:NAME");
