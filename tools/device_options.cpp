@@ -103,19 +103,19 @@ wire::Service parse_service(const std::string& text) {
   fail_usage("--service {}: must be rc, uc or ud", text);
 }
 
-std::vector<fabric::FaultRule> read_fault_script(const std::string& path) {
+std::vector<fabric::FaultRule> read_fault_script(const std::string& path, std::string_view option) {
   std::ifstream file(path);
-  if (!file) fail_usage("--script {}: {}", path, std::strerror(errno));
+  if (!file) fail_usage("{} {}: {}", option, path, std::strerror(errno));
   // At most one byte more than is allowed, however long the file or its lines are.
   std::string text(kMostScriptBytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) fail_usage("--script {}: cannot be read; name a file", path);
+  if (file.bad()) fail_usage("{} {}: cannot be read; name a file", option, path);
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMostScriptBytes) {
-    fail_usage("--script {}: more than {} bytes; is it a fault script?", path, kMostScriptBytes);
+    fail_usage("{} {}: more than {} bytes; is it a fault script?", option, path, kMostScriptBytes);
   }
   auto rules = fabric::read_fault_file(text, fabric::script_form_of(path));
-  if (!rules) fail_usage("--script {}, {}", path, rules.error());
+  if (!rules) fail_usage("{} {}, {}", option, path, rules.error());
   return *rules;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fabric/fault_rule.hpp"
@@ -55,8 +56,9 @@ fabric::FaultRule parse_fault(const std::string& text);
 std::string parse_capture_path(const std::string& text);
 std::uint32_t parse_path_mtu(const std::string& text);
 wire::Service parse_service(const std::string& text);  // "rc", "uc", "ud"
-// A fault script: TOML or JSON as its name says, or one rule a line.
-std::vector<fabric::FaultRule> read_fault_script(const std::string& path);
+// A fault script: TOML or JSON as its name says, or one rule a line. `option`: who named it.
+std::vector<fabric::FaultRule> read_fault_script(const std::string& path,
+                                                 std::string_view option = "--script");
 // The option --script, whose rules are appended to `faults`. `given`, if not null, becomes true
 // when there is one, even without a rule.
 void add_script_to(CommandLine& command_line, std::vector<fabric::FaultRule>& faults,

@@ -31,6 +31,7 @@ constexpr std::array kSubcommands{
                run_diff},
     Subcommand{"edit", "a capture rewritten, its lengths, checksums and ICRC right again",
                run_edit},
+    Subcommand{"env", "what `run` sets, for a shell, a Dockerfile or a workflow", run_env},
     Subcommand{"explain", "what happened in a capture, and what to look at first", run_explain},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
                run_info},
@@ -41,6 +42,7 @@ constexpr std::array kSubcommands{
                run_pingpong},
     Subcommand{"replay", "a capture's requests against an emulated NIC: where do answers differ?",
                run_replay},
+    Subcommand{"run", "any verbs program, unchanged, on an emulated NIC", run_run},
     Subcommand{"wireshark", "the RoCE plugin and profile into your Wireshark folders, or out",
                run_wireshark},
 };

@@ -16,12 +16,14 @@ int run_craft(int argc, char** argv);
 int run_demo(int argc, char** argv);
 int run_diff(int argc, char** argv);
 int run_edit(int argc, char** argv);
+int run_env(int argc, char** argv);
 int run_explain(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_peer(int argc, char** argv);
 int run_ping(int argc, char** argv);
 int run_pingpong(int argc, char** argv);
 int run_replay(int argc, char** argv);
+int run_run(int argc, char** argv);
 int run_wireshark(int argc, char** argv);
 
 struct Subcommand {

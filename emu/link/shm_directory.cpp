@@ -6,50 +6,28 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 
 #include "link/network_interface.hpp"
+#include "link/shm_names.hpp"
 
 namespace softrnic::link::shm {
 
 namespace {
 
-constexpr const char* kVariable = "SOFTRNIC_SHM_DIR";
-constexpr const char* kSharedMemory = "/dev/shm";
+constexpr std::size_t kLongestPath = 4096;
 constexpr std::size_t kLongestName = 64;
 
-// This user's number as the outermost namespace that can be seen knows it: inside `unshare -Ur`
-// the user is 0, and root of the host is somebody else.
-unsigned long outer_user() {
-  const unsigned long user = ::geteuid();
-  std::ifstream map("/proc/self/uid_map");
-  unsigned long inside, outside, count;
-  while (map >> inside >> outside >> count) {
-    if (user >= inside && user - inside < count) return outside + (user - inside);
-  }
-  return user;
-}
-
-bool is_directory(const char* path) {
-  struct stat status {};
-  return ::stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 std::string choose_path() {
-  if (const char* given = std::getenv(kVariable); given != nullptr && *given != '\0') return given;
-  if (is_directory(kSharedMemory)) {
-    return std::string(kSharedMemory) + "/softrnic-" + std::to_string(outer_user());
-  }
-  if (const char* run = std::getenv("XDG_RUNTIME_DIR"); run != nullptr && *run != '\0') {
-    return std::string(run) + "/softrnic";
-  }
-  return {};
+  std::array<char, kLongestPath> path;
+  const auto variable = [](const char* name) -> const char* { return std::getenv(name); };
+  return directory_path(variable, path) ? path.data() : std::string{};
 }
 
 OpenError refusal(const std::string& path, const std::string& why) {
-  return {"cannot keep segments in " + path + ": " + why + ": set " + kVariable +
+  return {"cannot keep segments in " + path + ": " + why + ": set " + kDirectoryVariable +
           " to a directory of your own"};
 }
 
@@ -58,9 +36,9 @@ OpenError refusal(const std::string& path, const std::string& why) {
 wire::Expected<Directory, OpenError> Directory::open() {
   const std::string path = choose_path();
   if (path.empty()) {
-    return wire::Unexpected{OpenError{std::string("there is no ") + kSharedMemory +
-                                      " to keep segments in: set " + kVariable +
-                                      " to a directory of your own"}};
+    return wire::Unexpected{
+        OpenError{std::string("there is no /dev/shm to keep segments in: set ") +
+                  kDirectoryVariable + " to a directory of your own"}};
   }
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return wire::Unexpected{refusal(path, error_text(errno))};

@@ -2,45 +2,11 @@
 #include "link/shm_host.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "link/shm_names.hpp"
 #include "link/shm_stations.hpp"
 
 namespace softrnic::link::shm {
-
-namespace {
-
-// Last octets of IPv4 addresses in a /24.
-constexpr std::uint32_t kMostAddress = 254;
-constexpr std::uint8_t kIpv4Prefix = 24;
-constexpr std::uint8_t kIpv6Prefix = 64;
-
-// FNV-1a, 64 bits: the same on every machine and in every version.
-std::uint64_t hash(std::string_view text, std::uint64_t from = 0xcbf29ce484222325) {
-  for (const char c : text) from = (from ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return from ^ from >> 32;
-}
-
-// The address a name asks for: that of a letter is its place in the alphabet, that of "node7" is 7.
-std::uint32_t wished_address(std::string_view name) {
-  if (name.size() == 1 && name[0] >= 'a' && name[0] <= 'z') {
-    return static_cast<std::uint32_t>(name[0] - 'a' + 1);
-  }
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  std::uint32_t number = 0;
-  const auto [end, error] =
-      std::from_chars(name.data() + digits, name.data() + name.size(), number);
-  if (error == std::errc() && number >= 1 && number <= kMostAddress) return number;
-  return static_cast<std::uint32_t>(hash(name) % kMostAddress) + 1;
-}
-
-// Locally administered, not a group (IEEE 802, 8.2.2).
-std::uint64_t wished_mac(std::string_view segment, std::string_view name, std::uint64_t attempt) {
-  const std::uint64_t bits = hash(name, hash(segment) + attempt);
-  return (bits & 0xfcffffffffff) | 0x020000000000;
-}
-
-}  // namespace
 
 bool valid_host_name(std::string_view name) {
   return !name.empty() && name.size() < kHostName &&
@@ -112,18 +78,8 @@ Identity HostTable::identity(std::size_t host) const {
   identity.host = name(host);
   identity.mac = mac_of(record(host).mac.load(std::memory_order_relaxed));
   const std::uint32_t address = record(host).address.load(std::memory_order_relaxed) & 0xff;
-  const std::uint64_t net = hash(segment_);
-  const auto subnet = static_cast<std::uint32_t>(net & 0xffff);
-  identity.addresses.push_back(
-      {wire::Gid::from_ipv4(0x0a000000 | subnet << 8 | address), kIpv4Prefix});
-  // fd00::/8 with the segment's own 40 bits, which RFC 4193 wants random (3.2.2).
-  wire::Gid ipv6;
-  ipv6.bytes[0] = 0xfd;
-  for (std::size_t i = 1; i <= 5; ++i) {
-    ipv6.bytes[i] = static_cast<std::uint8_t>(net >> (8 * i));
-  }
-  ipv6.bytes[15] = static_cast<std::uint8_t>(address);
-  identity.addresses.push_back({ipv6, kIpv6Prefix});
+  identity.addresses.push_back({ipv4_of(segment_, address), kIpv4Prefix});
+  identity.addresses.push_back({ipv6_of(segment_, address), kIpv6Prefix});
   return identity;
 }
 

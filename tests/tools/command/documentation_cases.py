@@ -146,6 +146,11 @@ def _(context):
     _run_examples(context, "diff.md", 4)
 
 
+@case("documentation/the examples of docs/run.md")
+def _(context):
+    _run_examples(context, "run.md", 3)
+
+
 @case("documentation/the examples of docs/edit.md")
 def _(context):
     text = _read("edit.md")

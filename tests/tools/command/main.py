@@ -25,7 +25,9 @@ import pingpong_cases  # noqa: F401
 import live_replay_cases  # noqa: F401
 import ping_cases  # noqa: F401
 import replay_cases  # noqa: F401
+import run_cases  # noqa: F401
 import shm_cases  # noqa: F401
+import sysfs_cases  # noqa: F401
 import udp_cases  # noqa: F401
 import wire_replay_cases  # noqa: F401
 import wireshark_cases  # noqa: F401
