@@ -224,7 +224,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   Adapter::Hold hold(*its.its_context().adapter);
   const auto status = hold->query_queue_pair(qp->qp_num);
   if (!status) return EINVAL;
-  const auto change = change_of(*attributes, mask, status->state);
+  const auto change = change_of(*attributes, own_attributes(qp->qp_type, mask), status->state);
   if (!change) return EINVAL;
   const auto error = hold->modify(qp->qp_num, change->to, change->attributes, change->named,
                                   change->address ? &*change->address : nullptr);

@@ -29,6 +29,17 @@ ibv_mtu mtu_of(std::uint32_t bytes) {
   return IBV_MTU_256;
 }
 
+int own_attributes(ibv_qp_type type, int mask) {
+  switch (type) {
+    case IBV_QPT_XRC_SEND:
+      return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    case IBV_QPT_XRC_RECV:
+      return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+    default:
+      return mask;
+  }
+}
+
 std::optional<QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask,
                                          QueuePairState from) {
   constexpr unsigned kKnown = (1u << 21) - 1;  // all but the rate limit, which we do not offer

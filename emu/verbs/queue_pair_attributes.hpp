@@ -19,6 +19,11 @@ struct QueuePairChange {
   std::optional<nic::AddressAttributes> address;
 };
 
+// `mask` without what belongs to the other end alone: programs name the same attributes for both
+// ends of an XRC connection, and the kernel's verbs pass over the half that is not the queue
+// pair's.
+int own_attributes(ibv_qp_type type, int mask);
+
 // None for what no RoCE device takes. `from` is the state it is in, for changes that name none.
 std::optional<QueuePairChange> change_of(const ibv_qp_attr& attributes, int mask,
                                          transport::QueuePairState from);
