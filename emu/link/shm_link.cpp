@@ -31,9 +31,9 @@ constexpr std::size_t kCopied = 256;
 static_assert(wire::kHeadroom <= kCopied);
 
 // How long a sender waits for a receiver that has much of what it sent and gives nothing back, as a
-// switch's pause frames make a NIC wait; after that what it sends is dropped. Longer than the turn
-// of another process on the receiver's processor.
-constexpr wire::Duration kPatience = std::chrono::milliseconds(10);
+// switch's pause frames make a NIC wait; after that what it sends is dropped. Longer than the turns
+// of the other processes on the receiver's processor, where a build keeps all processors busy.
+constexpr wire::Duration kPatience = std::chrono::milliseconds(200);
 // How often to look for processes that have died, while some receiver gives nothing back.
 constexpr wire::Duration kClearing = std::chrono::milliseconds(100);
 

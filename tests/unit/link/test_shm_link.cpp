@@ -176,7 +176,7 @@ TEST_CASE("A receiver that takes nothing makes its sender wait, and then loses f
   }
   CHECK(b->statistics().rx_dropped == 0);
   // After a while it goes on without the sleeper, who gets no more than its part of the buffers.
-  const Instant later = kNow + milliseconds(11);
+  const Instant later = kNow + milliseconds(201);
   receive(*a, later);
   for (int i = 0; i < 1000; ++i) send(*a, to_b, later);
   send(*a, to_c, later);
