@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cases of the suite: functions of a Stage."""
 
-import os
-import sys
-
+import tap
 from stage import Failure, Stage
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-
-import tap  # noqa: E402
 
 _CASES = []
 

@@ -28,7 +28,7 @@ def _rows(text):
 def measure(stage, program, words, ends=pair.SAME_HOST, sizes=None, queue_pairs=1,
             both_report=False, rounds=_ROUNDS, **arguments):
     """Both ends of a perftest program; each end that reports must report all."""
-    texts = pair.run(stage, [program, "-F", "-x", 1, "-n", rounds, *words], ends,
+    texts = pair.run(stage, [program, "-F", "-x", ends.gid, "-n", rounds, *words], ends,
                      private_tmp=True, **arguments)
     for text in texts if both_report else texts[1:]:
         rows = _rows(text)
@@ -72,7 +72,8 @@ for _operation, _services in _SERVICES.items():
         for _service in _services:
             for _words, _arguments in _words_of(_operation, _kind, _service):
                 _add(_operation, _kind, _service, _words, _arguments)
-            _add(_operation, _kind, _service, [], {}, pair.TWO_HOSTS)
+            for _ends in (pair.TWO_HOSTS, *pair.UDP):
+                _add(_operation, _kind, _service, [], {}, _ends)
         if _operation == "atomic":
             _add(_operation, _kind, "RC", ["-A", "CMP_AND_SWAP"], {})
             _add(_operation, _kind, "RC", ["-A", "FETCH_AND_ADD"], {})

@@ -11,8 +11,9 @@ _ROUNDS = 100
 _QUEUE_PAIRS = 16  # of ibv_srq_pingpong
 
 
-def exchange(stage, program, words, ends, gid=1, rounds=_ROUNDS, size=None, **arguments):
+def exchange(stage, program, words, ends, gid=None, rounds=_ROUNDS, size=None, **arguments):
     """Both ends of ibv_PROGRAM_pingpong: every byte must have come, and the right ones."""
+    gid = ends.gid if gid is None else gid
     if program == "xsrq":  # has no option to check: says itself how many messages it saw
         return pair.run(stage, ["ibv_xsrq_pingpong", "-g", gid, *words], ends, **arguments)
     sized = [] if size is None else ["-s", size]
@@ -30,9 +31,10 @@ def _plain(stage, program, words, ends, gid, size):
     exchange(stage, program, words, ends, gid=gid, size=size)
 
 
-def _add(program, ends, words=(), gid=1, size=None):
-    told = [*words, *([] if size is None else ["-s", str(size)]), "-g", str(gid)]
-    cases.add(f"pingpong/{ends.title}/ibv_{program}_pingpong {' '.join(told)}",
+def _add(program, ends, words=(), gid=None, size=None):
+    told = [*words, *([] if size is None else ["-s", str(size)]),
+            *([] if gid is None else ["-g", str(gid)])]
+    cases.add(f"pingpong/{ends.title}/{' '.join([f'ibv_{program}_pingpong', *told])}",
               _plain, program, words, ends, gid, size)
 
 
@@ -42,10 +44,11 @@ def _matrix(ends):
         _add(program, ends, ["-e"])
     for words in (["-t"], ["-N"], ["-N", "-e"], ["-N", "-t"], ["-o"]):
         _add("rc", ends, words)
-    for gid in (0, 2, 3, 4, 5):  # each address, RoCE v1 and v2
-        _add("rc", ends, gid=gid)
-    for gid in (0, 3, 5):
-        _add("ud", ends, gid=gid)
+    if ends in pair.SHM:
+        for gid in (0, 2, 3, 4, 5):  # each address, RoCE v1 and v2
+            _add("rc", ends, gid=gid)
+        for gid in (0, 3, 5):
+            _add("ud", ends, gid=gid)
     for mtu, size in ((256, 1), (256, 100_000), (512, 4096), (2048, 65_537), (4096, 1 << 20)):
         _add("rc", ends, ["-m", str(mtu)], size=size)
         _add("uc", ends, ["-m", str(mtu)], size=size)
@@ -55,5 +58,5 @@ def _matrix(ends):
     _add("xsrq", ends, ["-m", "256"], size=9000)
 
 
-for _ends in pair.SHM:
+for _ends in (*pair.SHM, *pair.UDP):
     _matrix(_ends)

@@ -10,11 +10,15 @@ import subprocess
 import tempfile
 import time
 
+import tap
+
 _NOBODY = 65534
 # No case asserts a time: this is only when a program that will never end is given up.
 PATIENCE = 120
 _LOOK_AGAIN = 0.005
 _LISTENS = "0A"  # as /proc/net/tcp says it
+# Addresses for udp:ADDRESS; 127.0.0.0/8 is there anyway.
+_NETWORK = "ip link set lo up && for a in fd00::2 fd00::3; do ip addr add $a/128 dev lo nodad; done"
 
 
 class Failure(RuntimeError):
@@ -44,8 +48,8 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def _is_listened_at(port):
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+def _is_listened_at(port, process):
+    for table in (f"/proc/{process}/net/tcp", f"/proc/{process}/net/tcp6"):
         try:
             with open(table, encoding="ascii") as lines:
                 for line in list(lines)[1:]:
@@ -101,7 +105,7 @@ class Program:
         """Waits until something listens there."""
         def ready():
             check(self.status() is None, f"{self.told()}\nended before it listened")
-            return _is_listened_at(port)
+            return _is_listened_at(port, self.id)
         await_until(ready, lambda: f"{self.told()}\nlistening at {port}")
 
     def kill(self):
@@ -128,7 +132,7 @@ class Stage:
         self.softrnic = softrnic
         self.libraries = libraries
         self._programs = []
-        self._expects_leftovers = False
+        self._network = []  # the words that enter it
 
     def __enter__(self):
         where = "/dev/shm" if os.path.isdir("/dev/shm") else None
@@ -140,7 +144,7 @@ class Stage:
     def __exit__(self, kind, error, trace):
         try:
             self.end_all()
-            if kind is None and not self._expects_leftovers:
+            if kind is None:
                 left = self.left_in_shared_memory()
                 check(not left, f"left in shared memory: {left}")
         finally:
@@ -152,6 +156,22 @@ class Stage:
 
     def left_in_shared_memory(self):
         return sorted(os.listdir(self.segments)) if os.path.isdir(self.segments) else []
+
+    def enter_network(self):
+        """What is started from now on is in a network of the stage's own."""
+        if self._network:
+            return
+        own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        words = ["unshare", *own, "--net", "--", "sh", "-c",
+                 f"{_NETWORK} && echo ready && exec sleep infinity"]
+        holder = Program(words, words, dict(os.environ), self.folder, self.path("network"))
+        self._programs.append(holder)
+        try:
+            holder.await_text("ready")
+        except Failure as failure:
+            raise tap.Skip(f"no network of its own: {str(failure).splitlines()[-1]}") from failure
+        self._network = ["nsenter", f"--target={holder.id}", "--net",
+                         *(["--user", "--preserve-credentials"] if own else []), "--"]
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -175,14 +195,17 @@ class Stage:
         environment.update(variables)
         return environment
 
-    def start(self, *words, private_tmp=False, **variables):
+    def start(self, *words, files=False, private_tmp=False, **variables):
         """Starts a program on the emulated NIC, as an ordinary user.
 
+        `files`: for one that reads of the device in /sys and /dev.
         `private_tmp`: with a /tmp of its own, where that can be (perftest has files of fixed names
         there, which may be another user's).
         """
         words = [str(word) for word in words]
-        command = [*ordinary_user(), "--pdeathsig", "KILL", "--", *words]
+        if files:
+            variables["LD_PRELOAD"] = os.path.join(self.libraries, "libsoftrnic_preload.so")
+        command = [*self._network, *ordinary_user(), "--pdeathsig", "KILL", "--", *words]
         if private_tmp and os.geteuid() == 0 and not self.libraries.startswith("/tmp/"):
             tmp = self.path("tmp")
             os.makedirs(tmp, exist_ok=True)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Libraries that stand on verbs: UCX, MPI over UCX, pyverbs."""
+
+import re
+import shutil
+
+import cases
+import compiled
+import pair
+from cases import case
+from stage import check
+from tap import Skip
+
+# UCX's protocols, which choose what to do from a transport's abilities, and their sizes.
+_PROTOCOLS = {"tag_lat": 8, "tag_bw": 65536, "tag_sync_lat": 1_000_000, "stream_lat": 8,
+              "stream_bw": 65536, "ucp_am_lat": 64, "ucp_am_bw": 262_144, "ucp_put_lat": 8,
+              "ucp_put_bw": 65536, "ucp_get": 4096, "ucp_add": 8, "ucp_fadd": 8, "ucp_swap": 8,
+              "ucp_cswap": 8}
+# The transports alone: each has these.
+_TRANSPORTS = {"rc_verbs": (["am_lat", "-s", "64"], ["am_bw", "-s", "2000", "-D", "bcopy"],
+                            ["put_lat", "-s", "8"], ["put_bw", "-s", "65536", "-D", "zcopy"],
+                            ["get", "-s", "65536", "-D", "zcopy"], ["fadd", "-s", "8"],
+                            ["cswap", "-s", "8"], ["add_mr", "-s", "8"]),
+               "ud_verbs": (["am_lat", "-s", "64"], ["am_bw", "-s", "2000", "-D", "bcopy"],
+                            ["am_bw", "-s", "2000", "-D", "zcopy"])}
+_ROUNDS = 200
+
+
+def _ucx(transport, gid=1):
+    return {"UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": "softrnic0:1",
+            "UCX_IB_GID_INDEX": str(gid), "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+
+def _ucx_perftest(stage, words, environment, ends):
+    texts = pair.run(stage, ["ucx_perftest", "-n", _ROUNDS, "-w", "20", "-t", *words], ends,
+                     files=True, **environment)
+    check(re.search(rf"^Final:\s+{_ROUNDS}\s", texts[1], re.MULTILINE), texts[1])
+    for text in texts:
+        check("ERROR" not in text and "WARN" not in text, text)
+
+
+for _ends in pair.SHM:
+    for _transport in ("rc_v", "ud_v"):
+        for _test, _size in _PROTOCOLS.items():
+            cases.add(f"libraries/{_ends.title}/UCX {_transport} {_test}", _ucx_perftest,
+                      [_test, "-s", _size], _ucx(_transport), _ends)
+    for _transport, _tests in _TRANSPORTS.items():
+        for _words in _tests:
+            cases.add(f"libraries/{_ends.title}/UCX {_transport} alone {' '.join(_words)}",
+                      _ucx_perftest, [*_words, "-d", "softrnic0:1", "-x", _transport],
+                      {"UCX_IB_GID_INDEX": "1"}, _ends)
+
+
+@case("libraries/ucx_info lists its transports")
+def _(stage):
+    text = stage.run("ucx_info", "-d", files=True)
+    for transport in ("rc_verbs", "ud_verbs"):
+        check(re.search(rf"Transport: {transport}\n#\s+Device: softrnic0:1", text), text)
+
+
+def _mpi(stage, ranks, transport):
+    if shutil.which("mpirun") is None:
+        raise Skip("no mpirun on this machine")
+    messages = compiled.program("messages", compiler="mpicc")
+    text = stage.run("mpirun", "--oversubscribe", "-n", ranks, "--mca", "pml", "ucx",
+                     "--mca", "osc", "ucx", "--mca", "btl", "^openib,vader", messages, files=True,
+                     **_ucx(transport))
+    check(f"{ranks} ranks: every byte right" in text and "4194304 bytes: right" in text, text)
+
+
+for _ranks in (2, 4):
+    for _transport in ("rc_v", "ud_v"):
+        cases.add(f"libraries/MPI over UCX {_transport}, {_ranks} ranks, 8 bytes to 4 MiB",
+                  _mpi, _ranks, _transport)
+
+
+@case("libraries/a small pyverbs program")
+def _(stage):
+    text = stage.run("/usr/bin/python3", "-B", compiled.source("smallest.py"), files=True)
+    check("every byte right" in text, text)
