@@ -17,11 +17,11 @@ _PROTOCOLS = {"tag_lat": 8, "tag_bw": 65536, "tag_sync_lat": 1_000_000, "stream_
               "ucp_put_bw": 65536, "ucp_get": 4096, "ucp_add": 8, "ucp_fadd": 8, "ucp_swap": 8,
               "ucp_cswap": 8}
 # The transports alone: each has these.
-_TRANSPORTS = {"rc_verbs": (["am_lat", "-s", "64"], ["am_bw", "-s", "2000", "-D", "bcopy"],
+_TRANSPORTS = {"rc_verbs": (["am_lat", "-s", "40"], ["am_bw", "-s", "2000", "-D", "bcopy"],
                             ["put_lat", "-s", "8"], ["put_bw", "-s", "65536", "-D", "zcopy"],
                             ["get", "-s", "65536", "-D", "zcopy"], ["fadd", "-s", "8"],
                             ["cswap", "-s", "8"], ["add_mr", "-s", "8"]),
-               "ud_verbs": (["am_lat", "-s", "64"], ["am_bw", "-s", "2000", "-D", "bcopy"],
+               "ud_verbs": (["am_lat", "-s", "40"], ["am_bw", "-s", "2000", "-D", "bcopy"],
                             ["am_bw", "-s", "2000", "-D", "zcopy"])}
 _ROUNDS = 200
 
@@ -39,16 +39,15 @@ def _ucx_perftest(stage, words, environment, ends):
         check("ERROR" not in text and "WARN" not in text, text)
 
 
-for _ends in pair.SHM:
-    for _transport in ("rc_v", "ud_v"):
-        for _test, _size in _PROTOCOLS.items():
-            cases.add(f"libraries/{_ends.title}/UCX {_transport} {_test}", _ucx_perftest,
-                      [_test, "-s", _size], _ucx(_transport), _ends)
-    for _transport, _tests in _TRANSPORTS.items():
-        for _words in _tests:
-            cases.add(f"libraries/{_ends.title}/UCX {_transport} alone {' '.join(_words)}",
-                      _ucx_perftest, [*_words, "-d", "softrnic0:1", "-x", _transport],
-                      {"UCX_IB_GID_INDEX": "1"}, _ends)
+for _transport in ("rc_v", "ud_v"):
+    for _test, _size in _PROTOCOLS.items():
+        cases.add(f"libraries/UCX {_transport} {_test}", _ucx_perftest, [_test, "-s", _size],
+                  _ucx(_transport), pair.TWO_HOSTS)
+for _transport, _tests in _TRANSPORTS.items():
+    for _words in _tests:
+        cases.add(f"libraries/UCX {_transport} alone, {' '.join(_words)}", _ucx_perftest,
+                  [*_words, "-d", "softrnic0:1", "-x", _transport], {"UCX_IB_GID_INDEX": "1"},
+                  pair.SAME_HOST)
 
 
 @case("libraries/ucx_info lists its transports")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // hold N: N processes that have the device open, until this one is ended.
 #include <infiniband/verbs.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <signal.h>
 #include <unistd.h>
 
 static int hold(int ready, pid_t parent) {
