@@ -10,12 +10,17 @@
 // its NIC.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "link/capture_link.hpp"
 #include "nic/nic.hpp"
@@ -31,6 +36,14 @@ struct Context;
 struct QueuePair;
 struct CompletionQueue;
 struct SharedReceiveQueue;
+
+// Device and inode of a file.
+using FileIdentity = std::pair<dev_t, ino_t>;
+
+struct XrcDomainShare {
+  std::optional<FileIdentity> file;
+  std::uint32_t handles = 0;
+};
 
 class Adapter {
  public:
@@ -69,6 +82,9 @@ class Adapter {
     Adapter& adapter_;
   };
 
+  // With a Hold, for who has none at hand.
+  nic::Nic& nic() { return *nic_; }
+
   // After so many empty polls in a row; without a Hold.
   void be_patient(std::uint32_t empty_polls);
 
@@ -78,6 +94,8 @@ class Adapter {
   std::unordered_map<std::uint32_t, SharedReceiveQueue*> shared_receive_queues;
   std::unordered_set<Context*> contexts;  // open, or with objects that another still uses
   std::size_t device_memory = 0;          // bytes of it that are given out
+  // XRC domains that are open, with the handles to each and the file that names it.
+  std::map<transport::XrcDomain*, XrcDomainShare> xrc_domains;
   // Completion queues that are armed: programs that may be asleep.
   std::atomic<std::uint32_t> armed{0};
 

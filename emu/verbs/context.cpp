@@ -69,6 +69,7 @@ void give_up_all(Context& context, nic::Nic& nic) {
     nic.destroy_completion_queue(*cq->queue);
   }
   for (AddressHandle* ah : context.address_handles) nic.destroy_address_handle(ah->ibv_ah::handle);
+  for (const XrcDomain* xrcd : context.xrc_domains) let_go(context, *xrcd);
   for (MemoryWindow* mw : context.windows) nic.memory().remove_window(mw->rkey);
   for (MemoryRegion* mr : context.regions) {
     nic.memory().remove(mr->lkey);

@@ -5,34 +5,33 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <map>
 #include <memory>
 
 namespace softrnic::verbs {
 namespace {
 
-// Device and inode of the file that names it.
-using FileIdentity = std::pair<dev_t, ino_t>;
-
-struct Shared {
-  std::optional<FileIdentity> file;
-  std::uint32_t handles = 0;
-};
-
-// Of the process's one adapter, with a Hold.
-std::map<transport::XrcDomain*, Shared>& open_domains() {
-  static std::map<transport::XrcDomain*, Shared> domains;
-  return domains;
-}
-
-transport::XrcDomain* find(const FileIdentity& file) {
-  for (auto& [domain, shared] : open_domains()) {
-    if (shared.file == file) return domain;
+transport::XrcDomain* find(const Adapter& adapter, const FileIdentity& file) {
+  for (const auto& [domain, share] : adapter.xrc_domains) {
+    if (share.file == file) return domain;
   }
   return nullptr;
 }
 
 }  // namespace
+
+int let_go(Context& context, const XrcDomain& handle) {
+  auto& domains = context.adapter->xrc_domains;
+  XrcDomainShare& share = domains[handle.domain];
+  if (share.handles > 1) {
+    --share.handles;
+    return 0;
+  }
+  if (const auto error = context.adapter->nic().destroy_xrc_domain(*handle.domain)) {
+    return nic::error_number(*error);
+  }
+  domains.erase(handle.domain);
+  return 0;
+}
 
 ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) {
   constexpr std::uint32_t kNeeded = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
@@ -53,7 +52,7 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) {
   Context& its_context = Context::of(context);
   auto made = std::make_unique<XrcDomain>();
   Adapter::Hold hold(*its_context.adapter);
-  transport::XrcDomain* domain = file ? find(*file) : nullptr;
+  transport::XrcDomain* domain = file ? find(*its_context.adapter, *file) : nullptr;
   if (domain == nullptr && (init->oflags & O_CREAT) == 0) {
     errno = ENOENT;
     return nullptr;
@@ -64,9 +63,9 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) {
   }
   if (domain == nullptr) {
     domain = &hold->create_xrc_domain();
-    open_domains()[domain].file = file;
+    its_context.adapter->xrc_domains[domain].file = file;
   }
-  ++open_domains()[domain].handles;
+  ++its_context.adapter->xrc_domains[domain].handles;
   made->context = context;
   made->domain = domain;
   its_context.xrc_domains.insert(made.get());
@@ -76,15 +75,9 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* init) {
 int close_xrcd(ibv_xrcd* xrcd) {
   XrcDomain& its = XrcDomain::of(xrcd);
   Context& context = Context::of(xrcd->context);
-  Adapter::Hold hold(*context.adapter);
+  const Adapter::Hold hold(*context.adapter);
   if (its.users > 0) return EBUSY;
-  Shared& shared = open_domains()[its.domain];
-  if (shared.handles == 1) {
-    if (const auto error = hold->destroy_xrc_domain(*its.domain)) return nic::error_number(*error);
-    open_domains().erase(its.domain);
-  } else {
-    --shared.handles;
-  }
+  if (const int error = let_go(context, its)) return error;
   context.xrc_domains.erase(&its);
   delete &its;
   return 0;

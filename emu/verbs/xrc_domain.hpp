@@ -4,11 +4,8 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <sys/types.h>
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "transport/xrc_domain.hpp"
 #include "verbs/context.hpp"
@@ -21,5 +18,8 @@ struct XrcDomain : ibv_xrcd {
   transport::XrcDomain* domain = nullptr;
   std::uint32_t users = 0;  // queue pairs and shared receive queues made through this handle
 };
+
+// One handle less, with a Hold; the last takes the domain along. 0, or an errno.
+int let_go(Context& context, const XrcDomain& handle);
 
 }  // namespace softrnic::verbs
