@@ -67,4 +67,4 @@ target_link_libraries(softrnic_libibverbs PRIVATE softrnic_options
 target_link_options(softrnic_libibverbs PRIVATE
   -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/verbs/libibverbs.map -Wl,--no-undefined
   -Wl,-z,relro -Wl,-z,now)
-install(TARGETS softrnic_libibverbs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/softrnic)
+install(TARGETS softrnic_libibverbs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/softrnic COMPONENT softrnic)

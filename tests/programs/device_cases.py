@@ -3,7 +3,10 @@
 
 import ipaddress
 import json
+import os
 import re
+import subprocess
+import tempfile
 
 from cases import case
 from stage import check
@@ -26,6 +29,11 @@ def _(stage):
     guid = _truth(stage)["node_guid"].replace(":", "")
     text = stage.run("ibv_devices")
     check(re.search(rf"^\s*softrnic0\s+{guid}$", text, re.MULTILINE), f"{guid} not in\n{text}")
+
+
+@case("device/without softrnic run, with the library alone")
+def _(stage):
+    check(stage.run("ibv_devinfo", "-v", plain=True) == stage.run("ibv_devinfo", "-v"), "differ")
 
 
 @case("device/ibv_devinfo -v says what softrnic info says")
@@ -74,8 +82,22 @@ def _(stage):
 def _(stage):
     for name, value in (("SOFTRNIC_LINK", "wifi:0"), ("SOFTRNIC_MTU", "9"),
                         ("SOFTRNIC_MAC", "zz"), ("SOFTRNIC_FAULTS", "/nonexistent")):
-        text = stage.run("ibv_devinfo", status=None, **{name: value})
+        text = stage.run("ibv_devinfo", status=None, plain=True, **{name: value})
         lines = [line for line in text.splitlines() if line.startswith("softrnic: ")]
         check(len(lines) == 1 and (name in lines[0] or value in lines[0]),
               f"{name}={value}:\n{text}")
         check("hca_id" not in text, text)
+
+
+@case("device/softrnic run, installed elsewhere")
+def _(stage):
+    build = os.path.dirname(os.path.dirname(stage.libraries))
+    with tempfile.TemporaryDirectory(prefix="softrnic-programs-") as prefix:
+        os.chmod(prefix, 0o755)
+        done = subprocess.run(["cmake", "--install", build, "--component", "softrnic",
+                               "--prefix", prefix], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False)
+        check(done.returncode == 0, done.stdout + done.stderr)
+        text = stage.run(os.path.join(prefix, "bin/softrnic"), "run", "--", "ibv_devinfo",
+                         plain=True, LD_LIBRARY_PATH="")
+    check(_value(text, "hca_id") == "softrnic0", text)

@@ -33,7 +33,7 @@ def _ucx(transport, gid=1):
 
 def _ucx_perftest(stage, words, environment, ends):
     texts = pair.run(stage, ["ucx_perftest", "-n", _ROUNDS, "-w", "20", "-t", *words], ends,
-                     files=True, **environment)
+                     **environment)
     check(re.search(rf"^Final:\s+{_ROUNDS}\s", texts[1], re.MULTILINE), texts[1])
     for text in texts:
         check("ERROR" not in text and "WARN" not in text, text)
@@ -52,7 +52,7 @@ for _transport, _tests in _TRANSPORTS.items():
 
 @case("libraries/ucx_info lists its transports")
 def _(stage):
-    text = stage.run("ucx_info", "-d", files=True)
+    text = stage.run("ucx_info", "-d")
     for transport in ("rc_verbs", "ud_verbs"):
         check(re.search(rf"Transport: {transport}\n#\s+Device: softrnic0:1", text), text)
 
@@ -62,7 +62,7 @@ def _mpi(stage, ranks, transport):
         raise Skip("no mpirun on this machine")
     messages = compiled.program("messages", compiler="mpicc")
     text = stage.run("mpirun", "--oversubscribe", "-n", ranks, "--mca", "pml", "ucx",
-                     "--mca", "osc", "ucx", "--mca", "btl", "^openib,vader", messages, files=True,
+                     "--mca", "osc", "ucx", "--mca", "btl", "^openib,vader", messages,
                      **_ucx(transport))
     check(f"{ranks} ranks: every byte right" in text and "4194304 bytes: right" in text, text)
 
@@ -75,5 +75,5 @@ for _ranks in (2, 4):
 
 @case("libraries/a small pyverbs program")
 def _(stage):
-    text = stage.run("/usr/bin/python3", "-B", compiled.source("smallest.py"), files=True)
+    text = stage.run("/usr/bin/python3", "-B", compiled.source("smallest.py"))
     check("every byte right" in text, text)

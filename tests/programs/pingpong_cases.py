@@ -42,7 +42,7 @@ def _matrix(ends):
     for program in ("rc", "uc", "ud", "srq", "xsrq"):
         _add(program, ends)
         _add(program, ends, ["-e"])
-    for words in (["-t"], ["-N"], ["-N", "-e"], ["-N", "-t"], ["-o"]):
+    for words in (["-t"], ["-N"], ["-N", "-e"], ["-N", "-t"], ["-o"], ["-j"]):
         _add("rc", ends, words)
     if ends in pair.SHM:
         for gid in (0, 2, 3, 4, 5):  # each address, RoCE v1 and v2

@@ -191,21 +191,23 @@ class Stage:
         environment = {name: value for name, value in os.environ.items()
                        if not name.startswith(("SOFTRNIC_", "LD_", "UCX_", "OMPI_"))}
         environment.update(HOME=self.folder, TMPDIR=self.folder, SOFTRNIC_SHM_DIR=self.segments,
-                           SOFTRNIC_LINK="shm:stage", LD_LIBRARY_PATH=self.libraries)
+                           SOFTRNIC_LINK="shm:stage")
         environment.update(variables)
         return environment
 
-    def start(self, *words, files=False, private_tmp=False, **variables):
-        """Starts a program on the emulated NIC, as an ordinary user.
+    def start(self, *words, plain=False, private_tmp=False, **variables):
+        """Starts a program on the emulated NIC, as an ordinary user: with `softrnic run`.
 
-        `files`: for one that reads of the device in /sys and /dev.
+        `plain`: with nothing but the library in its LD_LIBRARY_PATH.
         `private_tmp`: with a /tmp of its own, where that can be (perftest has files of fixed names
         there, which may be another user's).
         """
         words = [str(word) for word in words]
-        if files:
-            variables["LD_PRELOAD"] = os.path.join(self.libraries, "libsoftrnic_preload.so")
-        command = [*self._network, *ordinary_user(), "--pdeathsig", "KILL", "--", *words]
+        run = [self.softrnic, "run", "--"]
+        if plain:
+            run = []
+            variables.setdefault("LD_LIBRARY_PATH", self.libraries)
+        command = [*self._network, *ordinary_user(), "--pdeathsig", "KILL", "--", *run, *words]
         if private_tmp and os.geteuid() == 0 and not self.libraries.startswith("/tmp/"):
             tmp = self.path("tmp")
             os.makedirs(tmp, exist_ok=True)
@@ -226,7 +228,7 @@ class Stage:
 
     def command(self, *words, status=0):
         """Runs `softrnic WORDS...` on the same segments; what it printed."""
-        return self.run(self.softrnic, *words, status=status)
+        return self.run(self.softrnic, *words, status=status, plain=True)
 
 
 def ordinary_user():
