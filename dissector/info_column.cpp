@@ -75,6 +75,8 @@ void add_syndrome(Line& line, wire::Service service, wire::Syndrome syndrome) {
     line.add(wire::to_string(static_cast<wire::NakCode>(syndrome.value())));
   } else if (syndrome.is_ack()) {
     line.add(" ACK");
+  } else if (syndrome.is_selective()) {
+    line.add(" selective ACK");
   } else {
     line.add_hexadecimal(" reserved syndrome ", syndrome.raw(), 2);
   }

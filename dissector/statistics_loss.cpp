@@ -63,6 +63,7 @@ void count(LossCounts& row, const analysis::Finding& finding, std::int32_t psn) 
       if (row.missing != 0) --row.missing;  // late, not lost
       break;
     case retransmission_nak:
+    case retransmission_selective:
       ++row.after_nak;
       break;
     case retransmission_rnr:

@@ -56,6 +56,7 @@ void count(StreamCounts& row, const analysis::Finding& finding) {
     case retransmission_rnr:
     case retransmission_timeout:
     case retransmission_implied:
+    case retransmission_selective:
       ++row.counts.retransmissions;
       break;
     case rnr_nak:

@@ -52,6 +52,11 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
      "A later response arrived without the one that should come before it: the sender takes that "
      "for a NAK and asks again for what it did not get.",
      note},
+    {retransmission_selective, "retransmission_selective", "Retransmission of what is missing",
+     "The receiver said with a selective acknowledgement what it has, and the sender sends only "
+     "the "
+     "rest again: two softrnics agreed on selective repeat.",
+     note},
     {retry_limit, "retry_limit", "Retry limit reached",
      "The sender has repeated this packet as often as it may (retry_count, or rnr_retry for RNR). "
      "Unless this one is answered, the work request fails (RETRY_EXC_ERR or RNR_RETRY_EXC_ERR) and "
@@ -114,6 +119,11 @@ constexpr std::array<FindingInfo, kFindingKinds> kFindings{{
     {rnr_nak, "rnr_nak", "RNR NAK",
      "Receiver not ready: a SEND (or WRITE with immediate) found no receive posted. The sender is "
      "to wait at least the time named here and then try again.",
+     warning},
+    {selective_ack, "selective_ack", "Selective acknowledgement",
+     "The receiver got packets ahead of the PSN it waits for and keeps them: something before them "
+     "was lost or late. Of softrnic's own, by a reserved syndrome that every other requester "
+     "drops.",
      warning},
     {duplicate_ack, "duplicate_ack", "Duplicate ACK",
      "Acknowledges once more what was acknowledged before. A receiver does that when it gets a "
@@ -322,6 +332,10 @@ std::string sentence(const Finding& f) {
     case retransmission_implied:
       return fmt::format("Asked again: the response in frame {} came without the one before it",
                          f.related);
+    case retransmission_selective:
+      return fmt::format(
+          "Sent again (repetition {}) as the selective acknowledgement in frame {} asks{}", f.a,
+          f.related, since_original(f));
     case retry_limit:
       return fmt::format("Repetition {} is the last one the sender may make", f.a);
     case unanswered:
@@ -350,6 +364,11 @@ std::string sentence(const Finding& f) {
                  ? fmt::format("The receiver misses PSN {} and asks for it", f.a)
                  : fmt::format("The receiver misses PSN {}, as the packet in frame {} showed it",
                                f.a, f.related);
+    case selective_ack:
+      return fmt::format(
+          "The receiver misses PSN {} and keeps {} that came behind it{}", f.a,
+          f.b == 1 ? "a packet" : fmt::format("{} packets", f.b),
+          f.related == 0 ? "" : fmt::format(", up to the one in frame {}", f.related));
     case nak_invalid_request:
       return refused(f, "invalid request");
     case nak_remote_access:

@@ -20,21 +20,22 @@ std::string_view to_string(Severity severity);
 
 enum class FindingKind : std::uint8_t {
   // Order of requests (IBTA vol. 1, 9.7.2 to 9.7.5).
-  psn_gap,                 // a: the PSN expected, b: how many are missing
-  out_of_order,            // fills a gap that was seen before; related: the frame after the gap
-  duplicate,               // the same packet again, that nobody asked for; related: the first one
-  reused_psn,              // another packet with a PSN already used; related: the first one
-  retransmission_nak,      // related: the NAK, 0 when the capture does not show it; a: which
-                           // repetition, b: ns since the original, 0 when it was not captured
-  retransmission_rnr,      // related: the RNR NAK; a: which repetition, b: ns since it
-  retransmission_timeout,  // related: the original, 0 when it was not captured; a, b: as above
-  retransmission_implied,  // a READ or atomic asked again as a response was lost; related: the
-                           // response that showed the loss
-  retry_limit,             // a: repetitions; the sender gives up after this one (CM told), or the
-                           // field allows no more
-  unanswered,              // a: repetitions; nothing at all came back since the original; related
-  rnr_wait_short,          // sent again before the RNR timer ended; a: ns waited, b: ns asked for
-  request_after_error,     // related: the NAK that ended the connection
+  psn_gap,                   // a: the PSN expected, b: how many are missing
+  out_of_order,              // fills a gap that was seen before; related: the frame after the gap
+  duplicate,                 // the same packet again, that nobody asked for; related: the first one
+  reused_psn,                // another packet with a PSN already used; related: the first one
+  retransmission_nak,        // related: the NAK, 0 when the capture does not show it; a: which
+                             // repetition, b: ns since the original, 0 when it was not captured
+  retransmission_rnr,        // related: the RNR NAK; a: which repetition, b: ns since it
+  retransmission_timeout,    // related: the original, 0 when it was not captured; a, b: as above
+  retransmission_implied,    // a READ or atomic asked again as a response was lost; related: the
+                             // response that showed the loss
+  retransmission_selective,  // related: the selective acknowledgement; a, b: as above
+  retry_limit,               // a: repetitions; the sender gives up after this one (CM told), or the
+                             // field allows no more
+  unanswered,                // a: repetitions; nothing at all came back since the original; related
+  rnr_wait_short,            // sent again before the RNR timer ended; a: ns waited, b: ns asked for
+  request_after_error,       // related: the NAK that ended the connection
 
   // Shape of requests (IBTA vol. 1, 9.6 and 9.7.4).
   wrong_opcode_order,    // FIRST inside a message, MIDDLE or LAST outside of one; related: before
@@ -50,12 +51,14 @@ enum class FindingKind : std::uint8_t {
   nak_remote_access,
   nak_remote_operational,
   nak_invalid_rd,
-  nak_reserved,              // a: the syndrome
-  rnr_nak,                   // a: ns to wait, b: how many in a row
-  duplicate_ack,             // acknowledges again what is acknowledged; related: the first ACK
-  ack_of_unsent,             // a: PSN; nothing was sent with it yet
-  ghost,                     // a response to nothing that is outstanding, or of a PSN long past
-  msn_jump,                  // a: MSN expected, b: MSN seen
+  nak_reserved,   // a: the syndrome
+  rnr_nak,        // a: ns to wait, b: how many in a row
+  selective_ack,  // softrnic's own (docs/selective-repeat.md): a: the PSN the responder waits for,
+                  // b: packets that came before their turn; related: the last of them
+  duplicate_ack,  // acknowledges again what is acknowledged; related: the first ACK
+  ack_of_unsent,  // a: PSN; nothing was sent with it yet
+  ghost,          // a response to nothing that is outstanding, or of a PSN long past
+  msn_jump,       // a: MSN expected, b: MSN seen
   read_response_missing,     // a: the PSN expected, b: how many are missing
   read_response_wrong_size,  // a: bytes, b: bytes asked for
   response_repeated,         // a READ or atomic response again; related: the first one

@@ -53,6 +53,9 @@ struct Message {
   // seen.
   bool headers_cut = false;
   bool whole = false;  // every packet that carries payload was seen, in order, none missing
+
+  // Of a message whose beginning turned up late, all packets were found to be another's.
+  bool came_to_nothing() const { return number == 0 && packets == 0; }
 };
 
 }  // namespace softrnic::analysis

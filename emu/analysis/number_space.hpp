@@ -134,6 +134,7 @@ struct Recovery {
   static constexpr std::size_t kNaks = 4;
   Cause naks[kNaks];
   std::uint32_t newest_nak = 0;
+  std::uint32_t newest_selective = kNone;  // the PSN that the newest selective one waits for
   std::uint32_t rnr_in_row = 0;
   Cause rnr;
   Cause implied;

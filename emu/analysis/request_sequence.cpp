@@ -34,7 +34,8 @@ void saturating_increment(std::uint8_t& value) {
 }
 
 bool is_retry(FindingKind kind) {
-  return kind == FindingKind::retransmission_nak || kind == FindingKind::retransmission_timeout;
+  return kind == FindingKind::retransmission_nak || kind == FindingKind::retransmission_timeout ||
+         kind == FindingKind::retransmission_selective;
 }
 
 bool within(wire::Instant from, wire::Instant to, wire::Duration limit) {
@@ -471,7 +472,9 @@ void RequestSequence::begin_run(Observation& o, const Cause& cause, std::uint32_
   const bool timeout = cause.kind == FindingKind::retransmission_timeout;
   const Psn from = timeout ? n_.unacknowledged : cause.psn;
   recovery.run.oldest = o.psn().before(from) ? o.psn() : from;
-  if (!resumes && o.psn().after(from) && (cause.frame != 0 || (timeout && n_.acknowledged))) {
+  const bool leaps = cause.kind == FindingKind::retransmission_selective;
+  if (!resumes && !leaps && o.psn().after(from) &&
+      (cause.frame != 0 || (timeout && n_.acknowledged))) {
     find_gap(o, from);
   }
   n_.cursor = o.psn() + count;
@@ -494,7 +497,9 @@ void RequestSequence::follow_run(Observation& o, std::uint32_t count) {
   const Psn psn = o.psn();
   // What was acknowledged in the meantime need not be sent again.
   const Psn expected = n_.unacknowledged.after(n_.cursor) ? n_.unacknowledged : n_.cursor;
-  if (psn.after(expected)) find_gap(o, expected);
+  // Nor, with selective repeat, what the receiver keeps.
+  const bool leaps = n_.recovery->run.cause.kind == FindingKind::retransmission_selective;
+  if (psn.after(expected) && !leaps) find_gap(o, expected);
   if (!psn.before(n_.cursor)) n_.cursor = psn + count;
   n_.recovery.change().run.last_time = o.frame.time;
 }

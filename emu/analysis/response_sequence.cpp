@@ -94,6 +94,8 @@ void ResponseSequence::on_acknowledge(Observation& o) {
     on_ack(o);
   } else if (syndrome.is_rnr_nak()) {
     on_rnr_nak(o);
+  } else if (is_selective(o)) {
+    on_selective_ack(o);
   } else {
     on_nak(o);
   }
@@ -137,6 +139,45 @@ void ResponseSequence::on_old_ack(Observation& o) {
   } else {
     o.find(FindingKind::ghost);
   }
+}
+
+// The form of docs/selective-repeat.md, and not another use of a reserved syndrome: where the MSN
+// stands, is the PSN that the responder waits for, in front of the run of packets that it keeps.
+bool ResponseSequence::is_selective(const Observation& o) const {
+  constexpr std::int32_t kMostAhead = 256;
+  const wire::Aeth& aeth = o.frame.headers.aeth;
+  if (!aeth.syndrome.is_selective() || !is_known(o.psn()) || !o.psn().before(n_.next)) return false;
+  const Psn first = o.psn() - (aeth.syndrome.selective_run() - 1);
+  return Psn(aeth.msn).before(first) && o.psn().since(Psn(aeth.msn)) <= kMostAhead;
+}
+
+void ResponseSequence::on_selective_ack(Observation& o) {
+  const Psn waits_for(o.frame.headers.aeth.msn);
+  const std::uint32_t run = o.frame.headers.aeth.syndrome.selective_run();
+  ++o.sender().selective_acks;
+  link(o, o.psn());
+  Recovery& recovery = n_.recovery.change();
+  // There is one for each packet that comes early: the first tells of the loss.
+  if (recovery.newest_selective != waits_for.value()) {
+    o.find(FindingKind::selective_ack, o.record.answers, waits_for.value(), run);
+    recovery.newest_selective = waits_for.value();
+  }
+  Cause* cause = &recovery.naks[recovery.newest_nak];
+  const bool told = cause->pending && cause->kind == FindingKind::retransmission_selective &&
+                    cause->psn == waits_for;
+  if (!told) {
+    recovery.newest_nak = (recovery.newest_nak + 1) % Recovery::kNaks;
+    cause = &recovery.naks[recovery.newest_nak];
+    cause->kind = FindingKind::retransmission_selective;
+    cause->frame = o.frame.number;
+    cause->time = o.frame.time;
+    cause->psn = waits_for;
+    cause->pending = true;
+  }
+  cause->end = o.psn();
+  if (waits_for.before(n_.unacknowledged) || !is_known(waits_for)) return;
+  progress(o, waits_for);
+  miss_reads(o, waits_for);
 }
 
 void ResponseSequence::on_nak(Observation& o) {

@@ -23,6 +23,8 @@ class ResponseSequence {
   void on_acknowledge(Observation& o);
   void on_ack(Observation& o);
   void on_old_ack(Observation& o);
+  bool is_selective(const Observation& o) const;
+  void on_selective_ack(Observation& o);
   void on_nak(Observation& o);
   void on_sequence_nak(Observation& o);
   std::uint32_t shower_of_gap(wire::Psn psn) const;

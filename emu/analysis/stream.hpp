@@ -39,6 +39,7 @@ struct StreamSide {
   std::uint32_t retransmissions = 0;  // request packets, of whatever cause
   std::uint32_t timeouts = 0;         // episodes: runs of packets after one cause
   std::uint32_t sequence_naks = 0;    // NAKs this side sent
+  std::uint32_t selective_acks = 0;
   std::uint32_t other_naks = 0;
   std::uint32_t rnr_naks = 0;
   std::uint32_t lost = 0;  // packets of this side that the capture shows missing and sent again

@@ -48,11 +48,13 @@ bool concerns_loss(FindingKind kind) {
     case FindingKind::out_of_order:
     case FindingKind::psn_gap:
     case FindingKind::nak_psn_sequence:
+    case FindingKind::selective_ack:
     case FindingKind::read_response_missing:
     case FindingKind::retransmission_nak:
     case FindingKind::retransmission_rnr:
     case FindingKind::retransmission_timeout:
     case FindingKind::retransmission_implied:
+    case FindingKind::retransmission_selective:
     case FindingKind::rnr_nak:
     case FindingKind::retry_limit:
     case FindingKind::unanswered:
@@ -137,6 +139,10 @@ void Explanation::find_header_fault(const PacketReading& reading) {
 // --- messages ---
 
 void Explanation::on_message_gone(const Message& message) {
+  if (message.came_to_nothing()) {
+    ++nothing_;
+    return;
+  }
   gone_[gone_count_++] = message;
   if (message.stream < accounts_.size()) {
     fetch(&accounts_[message.stream]);
@@ -259,7 +265,9 @@ void Explanation::on_answer(ConnectionAccount& account, const Frame& frame,
                             const PacketRecord& record, const Stream& stream) {
   const wire::Syndrome syndrome = frame.headers.aeth.syndrome;
   if (!syndrome.is_ack()) {
-    if (frame.icrc != IcrcVerdict::bad) account.count_nak(syndrome.raw());
+    if (frame.icrc != IcrcVerdict::bad && !syndrome.is_selective()) {
+      account.count_nak(syndrome.raw());
+    }
     return;
   }
   if (frame.icrc == IcrcVerdict::bad) return;

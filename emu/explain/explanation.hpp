@@ -80,7 +80,7 @@ class Explanation final : private LossSink {
   const analysis::Stream& stream(std::uint32_t connection) const {
     return analyzer_.stream(connection);
   }
-  std::uint64_t message_count() const { return analyzer_.message_count(); }
+  std::uint64_t message_count() const { return analyzer_.message_count() - nothing_; }
   const ConnectionSetup& setup() const { return setup_; }
   // Those the filter takes and in which something was seen, in their order.
   std::vector<std::uint32_t> connections() const;
@@ -131,6 +131,7 @@ class Explanation final : private LossSink {
   static constexpr std::size_t kGoneTogether = 16;
   std::array<analysis::Message, kGoneTogether> gone_;
   std::size_t gone_count_ = 0;
+  std::uint64_t nothing_ = 0;  // messages that came to nothing
   std::vector<FindingCount> findings_;
   Throughput throughput_;
   WorstMoments worst_;

@@ -207,7 +207,7 @@ class Report {
       const wire::Duration lost = account.time_lost();
       table.add({std::to_string(shown_[i]), to_string(stream.service),
                  end_text(a) + " <-> " + end_text(b), operations_of(account),
-                 size_text(a.bytes + b.bytes), or_dash(losses ? account.losses->losses : 0),
+                 size_text(a.bytes + b.bytes), or_dash(losses ? account.losses->packets : 0),
                  or_dash(account.retransmitted[0] + account.retransmitted[1]),
                  or_dash(losses ? account.losses->rnr_naks : 0),
                  or_dash(a.ecn_marked + b.ecn_marked), or_dash(a.cnps + b.cnps),
@@ -242,6 +242,7 @@ class Report {
       }
       for (const auto& [n, what] : {std::pair{s.acks, "ACK"},
                                     {s.sequence_naks, "sequence NAK"},
+                                    {s.selective_acks, "selective ACK"},
                                     {s.rnr_naks, "RNR NAK"},
                                     {s.other_naks, "other NAK"}}) {
         if (n != 0) words.push_back(count_text(n, what));
@@ -337,7 +338,8 @@ class Report {
     const std::size_t rows = std::min(e_.losses().size(), o_.most_losses);
     for (std::size_t i = 0; i < rows; ++i) {
       const Loss& loss = e_.losses()[i];
-      const bool asked = loss.cause == LossCause::nak || loss.cause == LossCause::implied;
+      const bool asked = loss.cause == LossCause::nak || loss.cause == LossCause::selective ||
+                         loss.cause == LossCause::implied;
       table.add({fmt::format("{}", loss.connection), to_string(loss.cause),
                  fmt::format("{}", loss.psn), or_dash(loss.lost_frame), or_dash(loss.shown_frame),
                  or_dash(loss.cause_frame), or_dash(loss.again_frame),

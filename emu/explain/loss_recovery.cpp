@@ -19,6 +19,8 @@ LossCause cause_of(FindingKind kind) {
   switch (kind) {
     case FindingKind::retransmission_nak:
       return LossCause::nak;
+    case FindingKind::retransmission_selective:
+      return LossCause::selective;
     case FindingKind::retransmission_timeout:
       return LossCause::timeout;
     case FindingKind::retransmission_implied:
@@ -39,6 +41,8 @@ std::string_view to_string(LossCause cause) {
   switch (cause) {
     case LossCause::nak:
       return "nak";
+    case LossCause::selective:
+      return "selective";
     case LossCause::timeout:
       return "timeout";
     case LossCause::implied:
@@ -75,12 +79,14 @@ void LossRecovery::on_packet(const analysis::Frame& frame, const analysis::Packe
         requester(sight.record.sender).late = {frame.number, finding.related};
         break;
       case FindingKind::nak_psn_sequence:
+      case FindingKind::selective_ack:
         requester(1 - record.sender).nak = {frame.number, frame.time};
         break;
       case FindingKind::read_response_missing:
         requester(1 - record.sender).early_response = {frame.number, frame.time};
         break;
       case FindingKind::retransmission_nak:
+      case FindingKind::retransmission_selective:
       case FindingKind::retransmission_timeout:
       case FindingKind::retransmission_implied:
         on_again(sight, finding, sink);
@@ -191,11 +197,13 @@ void LossRecovery::begin(const Sight& sight, const Finding& finding, LossCause c
   }
   find_lost(sight, r, finding, loss);
   loss.lost_at = std::min(loss.lost_at, loss.again_at);
-  if (cause == LossCause::nak || cause == LossCause::implied) {
+  if (cause == LossCause::nak || cause == LossCause::selective || cause == LossCause::implied) {
     loss.asked_at = std::clamp(loss.asked_at, loss.lost_at, loss.again_at);
   }
   // It is counted when it is seen to be filled; what is lost behind the capture never is.
-  loss.packets = sight.sender().lost == r.lost_before ? 1 : 0;
+  // What overtook another was discarded, and not lost.
+  const bool behind = sight.sender().lost == r.lost_before && loss.late_frame == 0;
+  loss.packets = behind ? 1 : 0;
 }
 
 // When what is missing was sent last.

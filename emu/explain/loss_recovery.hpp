@@ -26,11 +26,12 @@
 namespace softrnic::explain {
 
 enum class LossCause : std::uint8_t {
-  nak,      // the receiver said what it missed
-  timeout,  // nothing did: the sender's timer ran out
-  implied,  // a READ or atomic response was missing before a later one
-  unknown,  // sent again, and the capture does not show why
-  never,    // not mended: UC, which does not repeat
+  nak,        // the receiver said what it missed
+  selective,  // the same, by softrnic's selective acknowledgement: no more is sent again
+  timeout,    // nothing did: the sender's timer ran out
+  implied,    // a READ or atomic response was missing before a later one
+  unknown,    // sent again, and the capture does not show why
+  never,      // not mended: UC, which does not repeat
   count,
 };
 inline constexpr std::size_t kLossCauses = static_cast<std::size_t>(LossCause::count);

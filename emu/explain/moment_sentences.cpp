@@ -53,6 +53,12 @@ std::string how_mended(const Loss& loss) {
           "the NAK in frame {} asks for it {} later and the sender reacts after {}: {}",
           loss.cause_frame, duration_text(loss.noticed_after()),
           duration_text(loss.reacted_after()), again);
+    case LossCause::selective:
+      return fmt::format(
+          "the selective acknowledgement in frame {} tells of it {} later and the sender reacts "
+          "after {}: {}",
+          loss.cause_frame, duration_text(loss.noticed_after()),
+          duration_text(loss.reacted_after()), again);
     case LossCause::timeout:
       return fmt::format("nothing told the sender, which waited for its timer: {}", again);
     case LossCause::implied:
@@ -94,7 +100,8 @@ std::string look_at_loss(const Loss& loss) {
       return "A loss at the end of a burst is told by the timer alone: look for drops on both ways "
              "(ACKs too), and at the queue pair's timeout, which costs this much each time.";
     case LossCause::nak:
-      if (loss.reacted_after() > loss.noticed_after()) {
+    case LossCause::selective:
+      if (loss.cause == LossCause::nak && loss.reacted_after() > loss.noticed_after()) {
         return "The time went into the sender's reaction to the NAK: its NIC, or a slow firmware "
                "path. Then look for drops or reordering in front of the receiver.";
       }
@@ -236,6 +243,10 @@ std::string what_the_standard_says(const Moment& m) {
         case LossCause::nak:
           return "A gap is answered by one NAK, and the requester goes back to the PSN it names "
                  "(IBTA vol. 1, 9.7.4.1.1, 9.7.5.2.8).";
+        case LossCause::selective:
+          return "The syndrome is reserved (IBTA vol. 1, table 44): two softrnics agreed on "
+                 "selective repeat, where the responder keeps what comes early and says so, and "
+                 "the requester sends only what is missing (docs/selective-repeat.md).";
         case LossCause::timeout:
           return "Without an answer everything is sent again after one to four times the timeout, "
                  "4.096 us x 2^n (IBTA vol. 1, 9.7.6.1.3).";

@@ -59,6 +59,7 @@ std::uint64_t gravity_of(const Finding& finding) {
     case FindingKind::retransmission_rnr:
     case FindingKind::retransmission_timeout:
     case FindingKind::retransmission_implied:
+    case FindingKind::retransmission_selective:
       return finding.b + 1;
     case FindingKind::retry_limit:
     case FindingKind::unanswered:

@@ -103,9 +103,7 @@ std::vector<std::uint32_t> Dialogue::place_messages(const analysis::Analyzer& an
   std::vector<std::array<std::vector<Position>, 2>> positions(connections_.size());
   for (std::uint32_t i = 0; i < analyzer.message_count(); ++i) {
     const analysis::Message& message = analyzer.message(i);
-    // One that came to nothing: its packets were found to be another's.
-    const bool empty = message.packets == 0 && message.repetitions == 0;
-    if (message.stream >= connections_.size() || empty) continue;
+    if (message.stream >= connections_.size() || message.came_to_nothing()) continue;
     auto& list = positions[message.stream][message.requester];
     Position position{0, i};
     if (!list.empty()) {

@@ -81,6 +81,7 @@ std::optional<EventKind> kind_of(const Finding& finding, bool answer, bool asked
     case FindingKind::retransmission_nak:
     case FindingKind::retransmission_rnr:
     case FindingKind::retransmission_implied:
+    case FindingKind::retransmission_selective:
       if (finding.related == 0) return EventKind::timeout;
       return {};
     case FindingKind::reused_psn:

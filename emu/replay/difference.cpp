@@ -103,16 +103,15 @@ class ConnectionComparison {
       difference.order = last ? kAtTheEnd : live_before;
       difference.at =
           pair_.live_time(last ? pair_.live.stream.last_time : message_time(live_before));
-      difference.sentence =
-          fmt::format("the live requester did not send {}, message {}", what, first.captured + 1);
+      difference.sentence = fmt::format("{} did not send {}, message {}", live_asker(pair_, side),
+                                        what, first.captured + 1);
     } else {
       difference.kind = "message_extra";
       difference.message = first.live + 1;
       difference.live_frame = difference.order = message.facts.first_frame;
       difference.at = pair_.live_time(message.facts.first_time);
-      difference.sentence =
-          fmt::format("the live requester sent {}, message {}, which the captured one did not",
-                      what, first.live + 1);
+      difference.sentence = fmt::format("{} sent {}, message {}, which the captured one did not",
+                                        live_asker(pair_, side), what, first.live + 1);
     }
     found_.push_back(std::move(difference));
   }
@@ -155,7 +154,7 @@ class ConnectionComparison {
     difference.order = kAtTheEnd;
     difference.at = pair_.live_time(pair_.live.stream.last_time);
     difference.sentence =
-        fmt::format("the live responder did not answer the {}{}; the captured one did",
+        fmt::format("{} did not answer the {}{}; the captured one did", live_answerer(pair_, side),
                     name_of(pair_, side, first->live),
                     behind == 0 ? std::string() : fmt::format(" nor {} behind it", behind));
     found_.push_back(std::move(difference));

@@ -139,9 +139,9 @@ class EventComparison {
     difference.live_frame = difference.order = live->facts.completed_frame;
     difference.at = pair_.live_time(live->facts.completed_time);
     difference.sentence = fmt::format(
-        "the live responder accepted the {}; the captured one refused "
+        "{} accepted the {}; the captured one refused "
         "it with {}",
-        subject(place), refusal_name(place.detail));
+        live_answerer(pair_, place.requester), subject(place), refusal_name(place.detail));
   }
 
   void add(const Place& place, const Both& both, bool only_captured) {
@@ -177,9 +177,9 @@ class EventComparison {
     return name_of(pair_, place.requester, both.live == kNone ? both.captured : both.live);
   }
 
-  std::string end(const DialogueEvent& event) const {
-    const bool of_requester = event.actor == event.requester;
-    return of_requester ? "requester" : "responder";
+  std::string end(const Place& place, const DialogueEvent& event) const {
+    return event.actor == event.requester ? live_asker(pair_, place.requester)
+                                          : live_answerer(pair_, place.requester);
   }
 
   // "; the captured one did so once".
@@ -196,44 +196,48 @@ class EventComparison {
     const std::string other = counterpart(both);
     switch (place.kind) {
       case EventKind::refusal:
-        return fmt::format("the live responder refused the {} with {}; {}", what,
-                           refusal_name(place.detail), captured_outcome(captured_message(place)));
+        return fmt::format("{} refused the {} with {}; {}", live_answerer(pair_, place.requester),
+                           what, refusal_name(place.detail),
+                           captured_outcome(captured_message(place)));
       case EventKind::rnr_nak:
-        return fmt::format("the live responder was not ready for the {} (RNR NAK, {}){}", what,
-                           times(both.live.size()),
+        return fmt::format("{} was not ready for the {} (RNR NAK, {}){}",
+                           live_answerer(pair_, place.requester), what, times(both.live.size()),
                            both.captured.empty() ? "; the captured one was" : other);
       case EventKind::sequence_nak:
         return fmt::format(
-            "the live responder missed a packet at the {} (NAK PSN sequence error, "
+            "{} missed a packet at the {} (NAK PSN sequence error, "
             "{}){}",
-            what, times(both.live.size()), other);
+            live_answerer(pair_, place.requester), what, times(both.live.size()), other);
       case EventKind::stray_answer:
         return fmt::format(
-            "the live responder sent{} {}{} at the {}, which answers nothing "
+            "{} sent{} {}{} at the {}, which answers nothing "
             "outstanding{}",
-            count, describe(event), psn_of(event), what, other);
+            live_answerer(pair_, place.requester), count, describe(event), psn_of(event), what,
+            other);
       case EventKind::repeated_answer:
-        return fmt::format("the live responder answered the {} again{} with nothing asked again{}",
-                           what, count, other);
+        return fmt::format("{} answered the {} again{} with nothing asked again{}",
+                           live_answerer(pair_, place.requester), what, count, other);
       case EventKind::response_gap:
-        return fmt::format("the live responder left out responses to the {}: {}{}", what,
-                           lower(event.sentence), other);
+        return fmt::format("{} left out responses to the {}: {}{}",
+                           live_answerer(pair_, place.requester), what, lower(event.sentence),
+                           other);
       case EventKind::timeout:
         return timeout_sentence(place, both);
       case EventKind::repeated_request:
-        return fmt::format("the live requester's packet of the {} came twice{}", what, other);
+        return fmt::format("{}'s packet of the {} came twice{}", live_asker(pair_, place.requester),
+                           what, other);
       case EventKind::bad_icrc:
-        return fmt::format("the live {} sent{} {} at the {} with a wrong ICRC{}", end(event), count,
+        return fmt::format("{} sent{} {} at the {} with a wrong ICRC{}", end(place, event), count,
                            describe(event), what, other);
       case EventKind::malformed:
-        return fmt::format("the live {} sent{} a packet at the {} that a receiver drops: {}{}",
-                           end(event), count, what, lower(event.sentence), other);
+        return fmt::format("{} sent{} a packet at the {} that a receiver drops: {}{}",
+                           end(place, event), count, what, lower(event.sentence), other);
       case EventKind::ecn_mark:
         return fmt::format("packets of the {} met congestion live{}", what, other);
       case EventKind::cnp:
         return fmt::format("congestion was notified at the {} live{}", what, other);
       default:
-        return fmt::format("the live {} at the {}: {}{}", end(event), what, lower(event.sentence),
+        return fmt::format("{} at the {}: {}{}", end(place, event), what, lower(event.sentence),
                            other);
     }
   }
@@ -247,8 +251,8 @@ class EventComparison {
         both.captured.empty()
             ? captured_outcome(captured_message(place))
             : fmt::format("the captured one was sent again {}", times(both.captured.size()));
-    return fmt::format("the live responder was silent to the {}: {} {}; {}", subject(place), again,
-                       end, other);
+    return fmt::format("{} was silent to the {}: {} {}; {}", live_answerer(pair_, place.requester),
+                       subject(place), again, end, other);
   }
 
   std::string captured_sentence(const Place& place, const Both& both) const {
@@ -399,10 +403,11 @@ void compare_msns(const ConnectionPair& pair, std::uint8_t requester,
     difference.live_frame = difference.order = packet.frame;
     if (captured[row]) difference.captured_frame = captured[row]->packet->frame;
     difference.at = pair.live_time(packet.at);
-    difference.sentence = fmt::format(
-        "the live responder answered the {} with MSN {}, {} {} than it has completed messages{}",
-        name_of(pair, requester, aligned[row].live), packet.msn, off < 0 ? -off : off,
-        off < 0 ? "less" : "more", captured[row] ? "; the captured one counts right" : "");
+    difference.sentence =
+        fmt::format("{} answered the {} with MSN {}, {} {} than it has completed messages{}",
+                    live_answerer(pair, requester), name_of(pair, requester, aligned[row].live),
+                    packet.msn, off < 0 ? -off : off, off < 0 ? "less" : "more",
+                    captured[row] ? "; the captured one counts right" : "");
     out.push_back(std::move(difference));
   }
 }

@@ -131,6 +131,22 @@ std::string_view name_of(Operation operation) {
   }
 }
 
+namespace {
+
+// An echo is a request, too: then neither end is the one that asks.
+bool both_ask(const ConnectionPair& pair) {
+  const auto asks = [&pair](std::uint8_t side) {
+    return !pair.live_messages(side).empty() || !pair.captured_messages(side).empty();
+  };
+  return asks(0) && asks(1);
+}
+
+std::string address_of(const ConnectionPair& pair, std::uint8_t side) {
+  return pair.live.stream.sides[pair.live_side(side)].address.to_string();
+}
+
+}  // namespace
+
 bool is_settled(const DialogueMessage& message) {
   return message.facts.state == MessageState::complete ||
          message.facts.state == MessageState::refused;
@@ -145,12 +161,19 @@ std::string name_of(const ConnectionPair& pair, std::uint8_t requester, std::uin
   std::string name = found == nullptr ? std::string("connection")
                                       : fmt::format("{} of message {}",
                                                     name_of(found->facts.operation), message + 1);
-  const bool both_ask = !pair.live_messages(0).empty() && !pair.live_messages(1).empty();
-  if (both_ask) {
-    name += fmt::format(" of {}",
-                        pair.live.stream.sides[pair.live_side(requester)].address.to_string());
-  }
+  if (both_ask(pair)) name += fmt::format(" of {}", address_of(pair, requester));
   return name;
+}
+
+std::string live_asker(const ConnectionPair& pair, std::uint8_t requester) {
+  return both_ask(pair) ? fmt::format("the live end {}", address_of(pair, requester))
+                        : "the live requester";
+}
+
+std::string live_answerer(const ConnectionPair& pair, std::uint8_t requester) {
+  const auto other = static_cast<std::uint8_t>(1 - requester);
+  return both_ask(pair) ? fmt::format("the live end {}", address_of(pair, other))
+                        : "the live responder";
 }
 
 void MessageComparison::compare(const AlignedPair& aligned, std::vector<DialogueDifference>& out) {
@@ -160,8 +183,8 @@ void MessageComparison::compare(const AlignedPair& aligned, std::vector<Dialogue
   const Message& live = pair_.live_messages(requester_)[aligned.live];
   if (captured.facts.operation != live.facts.operation) {
     add("other_operation", first_captured(captured), first_live(live),
-        fmt::format("message {} of the live requester is a {}; of the captured one a {}",
-                    message_ + 1, name_of(live.facts.operation),
+        fmt::format("message {} of {} is a {}; of the captured one a {}", message_ + 1,
+                    live_asker(pair_, requester_), name_of(live.facts.operation),
                     name_of(captured.facts.operation)));
     return;
   }
@@ -176,8 +199,8 @@ void MessageComparison::compare_requests(const Message& captured, const Message&
   const analysis::Message& b = live.facts;
   if (!asks_the_same(captured, live)) {
     add("other_length", first_captured(captured), first_live(live),
-        fmt::format("the live requester's {} has {} bytes; the captured one's {}", subject(),
-                    b.length, a.length));
+        fmt::format("{}'s {} has {} bytes; the captured one's {}", live_asker(pair_, requester_),
+                    subject(), b.length, a.length));
     return;
   }
   const bool known = !a.headers_cut && !b.headers_cut;
@@ -187,21 +210,22 @@ void MessageComparison::compare_requests(const Message& captured, const Message&
                                    : std::string("no immediate");
     };
     add("other_immediate", first_captured(captured), first_live(live),
-        fmt::format("the live requester's {} carries {}; the captured one's {}", subject(), show(b),
-                    show(a)));
+        fmt::format("{}'s {} carries {}; the captured one's {}", live_asker(pair_, requester_),
+                    subject(), show(b), show(a)));
   }
   if (known && a.operation != Operation::send && (a.length != 0 || is_atomic(a.operation))) {
     const auto mismatch = memory_.add(a, b);
     if (mismatch == MemoryMapping::Mismatch::key) {
       add("other_key", first_captured(captured), first_live(live),
-          fmt::format("the live requester's {} names R_Key 0x{:08x}, which is not the one that "
+          fmt::format("{}'s {} names R_Key 0x{:08x}, which is not the one that "
                       "goes with the captured 0x{:08x} elsewhere",
-                      subject(), b.remote_key, a.remote_key));
+                      live_asker(pair_, requester_), subject(), b.remote_key, a.remote_key));
     } else if (mismatch == MemoryMapping::Mismatch::address) {
       add("other_address", first_captured(captured), first_live(live),
-          fmt::format("the live requester's {} names address 0x{:x}, which lies elsewhere in its "
+          fmt::format("{}'s {} names address 0x{:x}, which lies elsewhere in its "
                       "region than the captured 0x{:x} does",
-                      subject(), b.virtual_address, a.virtual_address));
+                      live_asker(pair_, requester_), subject(), b.virtual_address,
+                      a.virtual_address));
     }
   }
   if (a.operation == Operation::send || a.operation == Operation::write) {
@@ -225,9 +249,10 @@ void MessageComparison::compare_payload(const Message& captured, const Message& 
   const auto value = [at](const std::vector<std::byte>& bytes) {
     return std::to_integer<unsigned>(bytes[at]);
   };
-  const std::string what =
-      answers ? fmt::format("the live responder answered the {} with other bytes", subject())
-              : fmt::format("the live requester's {} carries other bytes", subject());
+  const std::string what = answers ? fmt::format("{} answered the {} with other bytes",
+                                                 live_answerer(pair_, requester_), subject())
+                                   : fmt::format("{}'s {} carries other bytes",
+                                                 live_asker(pair_, requester_), subject());
   add(answers ? "response_payload" : "request_payload",
       carrier(pair_.captured, answers ? captured.answers : captured.requests, at),
       carrier(pair_.live, theirs, at),
@@ -247,15 +272,16 @@ void MessageComparison::compare_responses(const Message& captured, const Message
   for (std::size_t i = 0; i < common && !cut_anew; ++i) {
     if (a[i]->payload_size != b[i]->payload_size) {
       add("response_sizes", a[i], b[i],
-          fmt::format("the live responder answered the {} with {} bytes; the captured one with {}",
-                      subject(), packets_of(b), packets_of(a)),
+          fmt::format("{} answered the {} with {} bytes; the captured one with {}",
+                      live_answerer(pair_, requester_), subject(), packets_of(b), packets_of(a)),
           kReadRule);
       break;
     }
     if (a[i]->opcode != b[i]->opcode) {
       add("response_opcode", a[i], b[i],
-          fmt::format("the live responder answered the {} with {}; the captured one with {}",
-                      subject(), b[i]->info().name, a[i]->info().name),
+          fmt::format("{} answered the {} with {}; the captured one with {}",
+                      live_answerer(pair_, requester_), subject(), b[i]->info().name,
+                      a[i]->info().name),
           kReadRule);
       break;
     }
@@ -272,7 +298,8 @@ void MessageComparison::compare_atomic(const Message& captured, const Message& l
   const DialoguePacket* asked_b = first_live(live);
   if (asked_a != nullptr && asked_b != nullptr && asked_a->digest != asked_b->digest) {
     add("other_operands", asked_a, asked_b,
-        fmt::format("the live requester's {} has other operands than the captured one", subject()));
+        fmt::format("{}'s {} has other operands than the captured one",
+                    live_asker(pair_, requester_), subject()));
   }
   const auto answer_of = [](const DialogueConnection& connection, const Message& message) {
     const auto found =
@@ -286,9 +313,9 @@ void MessageComparison::compare_atomic(const Message& captured, const Message& l
   const DialoguePacket* b = answer_of(pair_.live, live);
   if (a == nullptr || b == nullptr || a->value == b->value) return;
   add("atomic_value", a, b,
-      fmt::format("the live responder answered the {} with the value 0x{:x}; the captured one with "
+      fmt::format("{} answered the {} with the value 0x{:x}; the captured one with "
                   "0x{:x}",
-                  subject(), b->value, a->value),
+                  live_answerer(pair_, requester_), subject(), b->value, a->value),
       kAtomicRule);
 }
 
@@ -303,8 +330,8 @@ void MessageComparison::compare_time(const Message& captured, const Message& liv
   if (b - a < options_.late || b < 4 * a) return;
   DialogueDifference& late =
       add("late", nullptr, nullptr,
-          fmt::format("the live responder answered the {} after {}; the captured one after {}",
-                      subject(), show_time(b), show_time(a)));
+          fmt::format("{} answered the {} after {}; the captured one after {}",
+                      live_answerer(pair_, requester_), subject(), show_time(b), show_time(a)));
   late.live_frame = late.order = live.facts.completed_frame;
   late.captured_frame = captured.facts.completed_frame;
   late.at = pair_.live_time(live.facts.completed_time);

@@ -49,6 +49,10 @@ struct ConnectionPair {
 
 // "WRITE of message 3", or with the requester where both sides ask: "... of 10.0.0.1".
 std::string name_of(const ConnectionPair& pair, std::uint8_t requester, std::uint32_t message);
+// "the live requester", and "the live responder" that answers it; where both sides ask, their
+// addresses: "the live end 10.0.0.1".
+std::string live_asker(const ConnectionPair& pair, std::uint8_t requester);
+std::string live_answerer(const ConnectionPair& pair, std::uint8_t requester);
 // "SEND", "READ", ...
 std::string_view name_of(wire::Operation operation);
 

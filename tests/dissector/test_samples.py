@@ -25,7 +25,7 @@ FAULTY = {
         "nak_psn_sequence", 6) + at("retransmission_nak", 7, 8, 9),
     "nak-invalidated-key": at("nak_remote_access", 8),
     "partition-mismatch": at("retransmission_timeout", 2),
-    "selective-repeat": at("nak_reserved", 6) + at("retransmission_timeout", 7),
+    "selective-repeat": at("selective_ack", 6) + at("retransmission_selective", 7),
     "duplicate": at("duplicate", 4),
     "ecn-marked": at("ecn_marked", 3),
     "loss-ack": at("retransmission_timeout", 3) + at("duplicate_ack", 4),

@@ -27,7 +27,7 @@ function losses_of(explanation, connection) {
   return (explanation.losses || []).filter((loss) => loss.connection === connection.id);
 }
 
-const kNoticed = { nak: "a NAK", timeout: "a timeout", implied: "a later response",
+const kNoticed = { nak: "a NAK", selective: "a selective ACK", timeout: "a timeout", implied: "a later response",
                    never: "nothing: it is not repeated" };
 
 function loss_sentence(loss) {

@@ -2,7 +2,7 @@
 // Counts of losses by their cause, and of what else kept a connection waiting.
 
 const kCauses = {
-  nak: "seen by a sequence NAK", timeout: "seen by a timeout",
+  nak: "seen by a sequence NAK", selective: "seen by a selective ACK", timeout: "seen by a timeout",
   implied: "implied by a later response", unknown: "cause not in the capture",
   never: "never mended",
 };

@@ -138,6 +138,18 @@ TEST_CASE("the beginning turns up late: what was seen counts then", "[messages]"
   CHECK(talk.stream().sides[0].bytes == 64 + 612);
 }
 
+TEST_CASE("a packet that counts anew where it belongs counts as what it was", "[messages]") {
+  CapturedTalk talk;
+  talk.send(1);
+  const Said early = talk.request(Opcode::rc_write_middle, 3, 16);
+  talk.nak(2, 1);
+  talk.request(Opcode::rc_write_first, 2, 256, CapturedTalk::reth(612));
+  talk.request(Opcode::rc_write_middle, 3, 256);
+  CHECK(talk.message(early).came_to_nothing());
+  CHECK(talk.message(early).payload_bytes == 0);
+  CHECK(talk.stream().sides[0].bytes == 64 + 512);
+}
+
 TEST_CASE("a late packet finds its place in the message", "[messages]") {
   CapturedTalk talk;
   const Said first = talk.request(Opcode::rc_write_first, 1, 256, CapturedTalk::reth(1024));

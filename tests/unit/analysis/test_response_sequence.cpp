@@ -148,6 +148,49 @@ TEST_CASE("a syndrome without a meaning", "[responses][nak]") {
   CHECK(said.only() == Finding{nak_reserved, 1, 0x65, 0});
 }
 
+TEST_CASE("a syndrome of the reserved kind is dropped: it refuses nothing", "[responses][nak]") {
+  CapturedTalk talk;
+  const Said request = talk.send(1);
+  talk.send(2);
+  CHECK(talk.ack(2, 2, Syndrome(0x40)).only() == Finding{nak_reserved, 2, 0x40, 0});
+  CHECK_FALSE(talk.stream().broken);
+  CHECK(talk.message(request).state == MessageState::open);
+  CHECK(talk.ack(2, 2).nothing());
+  CHECK(talk.message(request).state == MessageState::complete);
+}
+
+TEST_CASE("a selective acknowledgement tells of a loss once, and what is sent again leaps",
+          "[responses][selective]") {
+  CapturedTalk talk;
+  const Said done = talk.send(1);
+  for (const std::uint32_t psn : {2u, 3u, 4u, 5u, 6u, 7u}) talk.send(psn);
+  // 2 and 5 are lost behind the capture.
+  CHECK(talk.ack(3, 2, Syndrome::selective(1)).only() == Finding{selective_ack, 3, 2, 1});
+  CHECK(talk.message(done).state == MessageState::complete);
+  CHECK(talk.ack(4, 2, Syndrome::selective(2)).nothing());
+  CHECK(talk.ack(7, 2, Syndrome::selective(2)).nothing());
+  CHECK(talk.stream().sides[1].selective_acks == 3);
+  CHECK(talk.stream().sides[1].other_naks == 0);
+  CHECK_FALSE(talk.stream().broken);
+  const Said first = talk.send(2);
+  CHECK(first.only().kind == retransmission_selective);
+  CHECK(first.only().related == 8);
+  CHECK(talk.send(5).only().kind == retransmission_selective);  // no gap: 3 and 4 are there
+  CHECK(talk.send(8).nothing());
+  CHECK(talk.ack(8, 8).nothing());
+  CHECK(talk.stream().sides[0].timeouts == 0);
+  CHECK(talk.stream().sides[0].messages_complete == 8);
+}
+
+TEST_CASE("near miss: no selective acknowledgement", "[responses][selective]") {
+  CapturedTalk talk;
+  talk.send(1);
+  for (const std::uint32_t psn : {2u, 3u, 4u}) talk.send(psn);
+  CHECK(talk.ack(4, 3, Syndrome::selective(2)).has(nak_reserved));  // what it keeps is waited for
+  CHECK(talk.ack(9, 2, Syndrome::selective(2)).has(nak_reserved));  // of what was not sent
+  CHECK(talk.ack(4, 2, Syndrome(0xc1)).has(nak_reserved));
+}
+
 TEST_CASE("a sequence NAK names the packet that showed the gap", "[responses][nak]") {
   CapturedTalk talk;
   talk.send(1);

@@ -64,6 +64,23 @@ TEST_CASE("messages without an answer have no latency") {
   CHECK(uc.only_operation().latency.samples() == 0);
 }
 
+TEST_CASE("a message whose beginning comes late is one, and its payload counts once") {
+  ExplainedTalk e;
+  e.talk.send(99);
+  e.talk.request(Opcode::rc_write_middle, 101, 256);
+  e.talk.request(Opcode::rc_write_last, 102, 256);
+  e.talk.nak(100, 1);
+  e.talk.write(100, 3);
+  e.talk.ack(102, 2);
+  const ConnectionAccount& account = e.account();
+  REQUIRE(account.operations.size() == 2);
+  CHECK(account.operations[1].operation == wire::Operation::write);
+  CHECK(account.operations[1].messages == 1);
+  CHECK(account.operations[1].completed == 1);
+  CHECK(e.explanation.message_count() == 2);
+  CHECK(e.explanation.stream(0).sides[0].bytes == 64 + 768);
+}
+
 TEST_CASE("the MSN tells whether the capture shows the beginning") {
   ExplainedTalk from_the_start;
   from_the_start.talk.send(100);

@@ -74,6 +74,7 @@ TEST_CASE("a packet that overtook another is discarded, not lost on the way") {
   CHECK(loss.psn == 102);
   CHECK(loss.lost_frame == 2);
   CHECK(loss.late_frame == 3);
+  CHECK(loss.packets == 0);
 }
 
 TEST_CASE("an older packet that came late has nothing to do with a loss behind the capture") {
