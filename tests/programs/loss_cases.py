@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Ping-pongs over a link that loses 2 % of what each end sends, and what a capture of one shows."""
 
+import dataclasses
 import glob
 import json
 
@@ -18,9 +19,9 @@ _RELIABLE = (("rc", []), ("rc", ["-e"]), ("rc", ["-N"]), ("rc", ["-m", "256", "-
 
 def _lossy(stage, ends, **variables):
     faults = stage.write("loss", _RULE)
-    return pair.Ends(ends.title,
-                     dict(ends.server, SOFTRNIC_FAULTS=faults, SOFTRNIC_SEED="1", **variables),
-                     dict(ends.client, SOFTRNIC_FAULTS=faults, SOFTRNIC_SEED="2"))
+    return dataclasses.replace(
+        ends, server=dict(ends.server, SOFTRNIC_FAULTS=faults, SOFTRNIC_SEED="1", **variables),
+        client=dict(ends.client, SOFTRNIC_FAULTS=faults, SOFTRNIC_SEED="2"))
 
 
 def _under_loss(stage, program, words, ends):
@@ -28,8 +29,8 @@ def _under_loss(stage, program, words, ends):
     pingpong_cases.exchange(stage, program, words, _lossy(stage, ends), size=size)
 
 
-for _ends in pair.SHM:
-    for _program, _words in _RELIABLE:
+for _ends in (*pair.SHM, *pair.UDP):
+    for _program, _words in _RELIABLE if _ends in pair.SHM else _RELIABLE[:1]:
         cases.add(f"loss/{_ends.title}/{' '.join([f'ibv_{_program}_pingpong', *_words])}",
                   _under_loss, _program, _words, _ends)
 

@@ -11,9 +11,9 @@ import cases
 import pair
 from stage import check
 
-_ROUNDS = 100
+_ROUNDS = {"bw": 100, "lat": 25}
 _ALL_SIZES = [1 << power for power in range(1, 24)]
-_ROUNDS_OF_ALL_SIZES = 10  # 160 MB as it is
+_ROUNDS_OF_ALL_SIZES = 5  # the fewest there can be; 80 MB
 
 _SERVICES = {"send": ("RC", "UC", "UD", "XRC"), "write": ("RC", "UC", "XRC"),
              "read": ("RC", "XRC"), "atomic": ("RC", "XRC")}
@@ -26,8 +26,9 @@ def _rows(text):
 
 
 def measure(stage, program, words, ends=pair.SAME_HOST, sizes=None, queue_pairs=1,
-            both_report=False, rounds=_ROUNDS, **arguments):
+            both_report=False, rounds=None, **arguments):
     """Both ends of a perftest program; each end that reports must report all."""
+    rounds = rounds or _ROUNDS[program.rpartition("_")[2]]
     texts = pair.run(stage, [program, "-F", "-x", ends.gid, "-n", rounds, *words], ends,
                      private_tmp=True, **arguments)
     for text in texts if both_report else texts[1:]:
