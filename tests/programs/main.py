@@ -11,13 +11,15 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
+import abi_cases  # noqa: F401  (a module registers its cases when it is imported)
 import cases
-import device_cases  # noqa: F401  (a module registers its cases when it is imported)
+import device_cases  # noqa: F401
 import failure_cases  # noqa: F401
 import library_cases  # noqa: F401
 import loss_cases  # noqa: F401
 import perftest_cases  # noqa: F401
 import pingpong_cases  # noqa: F401
+import rdma_core_cases  # noqa: F401
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
