@@ -30,6 +30,8 @@ constexpr std::uint32_t kLargestMtu = 4200;
 constexpr std::size_t kMostAnswers = 64;
 // How soon to look whether the sockets have room again.
 constexpr wire::Duration kRetry = std::chrono::microseconds(50);
+// Of that many reads one begins with the socket that gave nothing last.
+constexpr std::uint32_t kOtherFirst = 16;
 // Of a patient sender, in milliseconds.
 constexpr int kPatience = 1000;
 
@@ -82,7 +84,8 @@ class UdpLink final : public Link {
       answers_.erase(answers_.begin());
     }
     while (n < out.size()) {
-      if (!receiver_.has_more() && !read()) break;
+      // When the last read took all there was, another would find nothing.
+      if (!receiver_.has_more() && ((n > 0 && !receiver_.filled()) || !read())) break;
       Frame* frame = receiver_.next(statistics_);
       if (frame == nullptr) break;
       out[n++] = frame;
@@ -165,12 +168,17 @@ class UdpLink final : public Link {
     }
   }
 
-  // From the socket that gave something last; only then from the other.
+  // From the socket that gave something last, and then from the other; now and then the other way
+  // round, lest it never comes to its turn.
   bool read() {
-    if (read_from(prefers_second_)) return true;
-    if (!sockets_.second.valid() || !read_from(!prefers_second_)) return false;
-    prefers_second_ = !prefers_second_;
-    return true;
+    if (!sockets_.second.valid()) return read_from(false);
+    const bool second_first = prefers_second_ != (++reads_ % kOtherFirst == 0);
+    for (const bool second : {second_first, !second_first}) {
+      if (!read_from(second)) continue;
+      prefers_second_ = second;
+      return true;
+    }
+    return false;
   }
 
   bool read_from(bool second) {
@@ -202,6 +210,7 @@ class UdpLink final : public Link {
   wire::Instant now_{};
   bool patient_ = false;
   bool prefers_second_ = false;
+  std::uint32_t reads_ = 0;
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ std::size_t UdpReceiver::read(int socket, bool small, Link::Statistics& statisti
   } while (result < 0 && errno == EINTR);
   // Errors are what an ICMP message said of a packet sent before: nothing that ends a link.
   const auto arrived = static_cast<std::size_t>(std::max(result, 0));
+  filled_ = arrived == slots;
   std::array<std::uint32_t, kBatch> buffers;
   for (std::size_t i = 0; i < arrived; ++i) {
     buffers[i] = free_buffers_.back();

@@ -45,6 +45,8 @@ class UdpReceiver {
   // The next packet of what was read; null when there is none, or no frame to lend.
   Frame* next(Link::Statistics& statistics);
   bool has_more() const { return read_at_ != arrived_; }
+  // Whether the last read took as many messages as it could.
+  bool filled() const { return filled_; }
 
   // A frame for whoever has something to say beside the sockets; null when none is free.
   Frame* allocate();
@@ -102,6 +104,7 @@ class UdpReceiver {
   std::array<Message, kMessages> waiting_;
   std::size_t read_at_ = 0;  // counts up, as does arrived_
   std::size_t arrived_ = 0;
+  bool filled_ = false;
 
   // Scratch for one system call.
   std::array<mmsghdr, kBatch> headers_{};

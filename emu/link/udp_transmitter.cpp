@@ -62,7 +62,10 @@ void UdpTransmitter::gather(std::span<Frame* const> frames) {
   done_ = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const auto datagram = UdpDatagram::read(frames[i]->mutable_bytes().front());
-    if (!datagram || datagram->source != own_.ip || datagram->is_ipv4() != own_.is_ipv4()) continue;
+    if (!datagram || datagram->source != own_.ip || datagram->destination.is_multicast() ||
+        datagram->is_ipv4() != own_.is_ipv4()) {
+      continue;
+    }
     if (piece_count_ == 0 || !joins(pieces_[piece_count_ - 1], *datagram)) {
       pieces_[piece_count_++] = {gathered_, 0, 0, datagram->payload.size(), false};
     }
