@@ -39,10 +39,9 @@ replay::Pace parse_pace(const std::string& text) {
 
 void LiveReplayOptions::add_to(CommandLine& line) {
   line.heading("To a live link");
-  line.text(
-      "to", "LINK", device.link,
-      "send to this link instead: shm:NAME, tap:NAME, packet:IFACE or xdp:IFACE; memory: to an "
-      "emulated peer in this process");
+  line.text("to", "LINK", device.link,
+            "send to this link instead: shm:NAME, udp:ADDRESS, tap:NAME, packet:IFACE or "
+            "xdp:IFACE; memory: to an emulated peer in this process");
   line.text("as", "MODE", mode_name,
             "what to be there: wire (default), the frames as they are; requester; or responder");
   line.number("stream", "N", stream, 0, 0xfffffffe,
