@@ -12,6 +12,7 @@
 
 #include "capture/capture_check.hpp"
 #include "capture/capture_file.hpp"
+#include "capture/packet_lookahead.hpp"
 #include "capture_progress.hpp"
 #include "check_report.hpp"
 #include "command_line.hpp"
@@ -81,25 +82,28 @@ void print(const CheckReport& report, FaultSpool& spool) {
 std::string read_all(capture::CaptureFile& file, capture::CaptureCheck& check, bool json,
                      FaultSpool& spool) {
   CaptureProgress progress(file);
+  capture::PacketLookahead ahead(check, check.mirrored());
   bool first = true;
+  const auto keep_faults = [&] {
+    for (const capture::Fault& fault : check.take_faults()) {
+      if (spool.add(json ? fault_json(fault, std::exchange(first, false)) : fault_text(fault))) {
+        continue;
+      }
+      throw Failure(kUnreadable,
+                    fmt::format("the faults are too many for memory and cannot be kept in a "
+                                "file in /tmp: {}: make room",
+                                std::strerror(errno)));
+    }
+  };
   while (!interrupted()) {
     const capture::Record* record = file.next();
     if (record == nullptr) break;
-    check.on_record(file.link_type(), *record);
-    if (!check.faults().empty()) {
-      for (const capture::Fault& fault : check.take_faults()) {
-        const bool kept =
-            spool.add(json ? fault_json(fault, std::exchange(first, false)) : fault_text(fault));
-        if (!kept) {
-          throw Failure(kUnreadable,
-                        fmt::format("the faults are too many for memory and cannot be kept in a "
-                                    "file in /tmp: {}: make room",
-                                    std::strerror(errno)));
-        }
-      }
-    }
+    ahead.on_record(file.link_type(), *record);
+    if (!check.faults().empty()) keep_faults();
     progress.on_record(*record);
   }
+  ahead.finish();
+  keep_faults();
   // A signal may also have been what ended the reading.
   if (interrupted()) return fmt::format("interrupted after frame {}", check.counts().frames);
   return file.damage();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "capture/capture_file.hpp"
+#include "capture/packet_lookahead.hpp"
 #include "capture/whole_file.hpp"
 #include "capture_progress.hpp"
 #include "command_line.hpp"
@@ -282,12 +283,14 @@ class Run {
 // Why the file was not read to its end; empty when it was.
 std::string read_all(capture::CaptureFile& file, Explanation& explanation) {
   CaptureProgress progress(file);
+  capture::PacketLookahead ahead(explanation);
   while (!interrupted()) {
     const capture::Record* record = file.next();
     if (record == nullptr) break;
-    explanation.on_record(file.link_type(), *record);
+    ahead.on_record(file.link_type(), *record);
     progress.on_record(*record);
   }
+  ahead.finish();
   // A signal may also have been what ended the reading.
   if (interrupted()) {
     return fmt::format("interrupted after frame {}", explanation.counts().frames);

@@ -97,9 +97,13 @@ Analyzer::Analyzer(AnalyzerOptions options) : state_(std::make_unique<State>(opt
 
 Analyzer::~Analyzer() = default;
 
-const PacketRecord& Analyzer::on_packet(const Frame& frame) {
+void Analyzer::prefetch(const Frame& frame, Foreseen& foreseen, unsigned step) const {
+  state_->streams.prefetch(frame, foreseen, step);
+}
+
+const PacketRecord& Analyzer::on_packet(const Frame& frame, const Foreseen& foreseen) {
   State& s = *state_;
-  const std::uint32_t direction = s.streams.direction_of(frame);
+  const std::uint32_t direction = s.streams.direction_of(frame, foreseen);
   Direction& d = s.streams.direction(direction);
   PacketRecord record;
   record.time = frame.time;

@@ -62,7 +62,7 @@ class Ledger {
 
  private:
   bool forgets_;
-  PagedArray<PacketRecord> records_;
+  PagedArray<PacketRecord, 8> records_;
   PacketRecord newest_;
   std::uint32_t packets_ = 0;
   std::uint32_t findings_gone_ = 0;

@@ -84,7 +84,7 @@ class MessageStore {
 
   bool forgets_;
   Sink sink_;
-  PagedArray<Message> messages_;
+  PagedArray<Message, 7> messages_;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> holders_;  // of each; kGone: free
   std::vector<std::uint32_t> free_;

@@ -14,6 +14,7 @@
 #include "analysis/finding.hpp"
 #include "analysis/on_demand.hpp"
 #include "analysis/packet_record.hpp"
+#include "analysis/prefetch.hpp"
 #include "analysis/psn_history.hpp"
 #include "analysis/ring.hpp"
 #include "wire/instant.hpp"
@@ -238,10 +239,13 @@ struct NumberSpace {
   }
 
   // It will be looked at soon.
-  void prefetch() const {
-    constexpr std::size_t kLine = 64;
-    const auto* const bytes = reinterpret_cast<const std::byte*>(this);
-    for (std::size_t at = 0; at < sizeof(NumberSpace); at += kLine) __builtin_prefetch(bytes + at);
+  void prefetch() const { prefetch_all(*this); }
+
+  void prefetch_histories() const {
+    sent.prefetch();
+    outstanding.prefetch();
+    reads.prefetch();
+    responses.prefetch();
   }
 
   // Nothing was heard of it for long: it takes no more than it needs.

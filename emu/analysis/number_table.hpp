@@ -19,6 +19,14 @@ class NumberTable {
     return places_.empty() ? kNothing : places_[place(hash, is_it)];
   }
 
+  // In two steps: where a number with this hash is likely to stand, and which one stands there.
+  void prefetch(std::uint64_t hash) const {
+    if (!places_.empty()) __builtin_prefetch(&places_[hash & (places_.size() - 1)]);
+  }
+  std::uint32_t first(std::uint64_t hash) const {
+    return places_.empty() ? kNothing : places_[hash & (places_.size() - 1)];
+  }
+
   // Takes the place of the number with the same key. `hash_of(number)` for all numbers in it.
   template <class IsIt, class HashOf>
   void put(std::uint64_t hash, std::uint32_t number, IsIt is_it, HashOf hash_of) {

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/block_pool.hpp"
+
 namespace softrnic::analysis {
 
 template <class T, std::size_t kPageBits = 9>
@@ -17,7 +19,7 @@ class PagedArray {
   static constexpr std::size_t kPage = std::size_t{1} << kPageBits;
 
   std::uint32_t push_back(T value) {
-    if (size_ == pages_.size() * kPage) pages_.push_back(std::make_unique<T[]>(kPage));
+    if (size_ == pages_.size() * kPage) pages_.push_back(make_page());
     pages_.back()[size_ & (kPage - 1)] = std::move(value);
     return static_cast<std::uint32_t>(size_++);
   }
@@ -33,7 +35,21 @@ class PagedArray {
   }
 
  private:
-  std::vector<std::unique_ptr<T[]>> pages_;
+  struct PageDelete {
+    void operator()(T* page) const {
+      std::destroy_n(page, kPage);
+      BlockPool::release(page);
+    }
+  };
+  using Page = std::unique_ptr<T[], PageDelete>;
+
+  static Page make_page() {
+    auto* const page = static_cast<T*>(BlockPool::allocate(kPage * sizeof(T)));
+    std::uninitialized_value_construct_n(page, kPage);
+    return Page(page);
+  }
+
+  std::vector<Page> pages_;
   std::size_t size_ = 0;
 };
 

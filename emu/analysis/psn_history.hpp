@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
+#include "analysis/block_pool.hpp"
 #include "wire/psn.hpp"
 
 namespace softrnic::analysis {
@@ -134,22 +134,22 @@ class PsnHistory {
   void resize(std::uint32_t room) {
     std::uint32_t capacity = kFewest;
     while (capacity < room) capacity *= 2;
-    auto entries = std::make_unique<Entry[]>(capacity);
+    auto entries = make_pooled_array<Entry>(capacity);
     for (std::uint32_t i = 0; i < size_; ++i) entries[i] = at(i);
     entries_ = std::move(entries);
     room_ = capacity;
     head_ = 0;
     index_ = nullptr;
     if (capacity <= kScanned) return;
-    index_ = std::make_unique<std::uint32_t[]>(index_size());
+    index_ = make_pooled_array<std::uint32_t>(index_size());
     std::fill_n(index_.get(), index_size(), kFree);
     for (std::uint32_t place = 0; place < size_; ++place) link(place);
   }
 
   std::uint32_t index_size() const { return 2 * room_; }
 
-  std::unique_ptr<Entry[]> entries_;
-  std::unique_ptr<std::uint32_t[]> index_;
+  PoolArray<Entry> entries_;
+  PoolArray<std::uint32_t> index_;
   std::uint32_t room_ = 0;
   std::uint32_t head_ = 0;  // where the oldest lies
   std::uint32_t size_ = 0;

@@ -5,8 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
+
+#include "analysis/block_pool.hpp"
 
 namespace softrnic::analysis {
 
@@ -37,6 +38,11 @@ class Ring {
     head_ = static_cast<std::uint32_t>((head_ + 1) & mask());
     --size_;
     if (room_ > kKept && size_ * 8 < room_) resize(room_ / 2);
+  }
+
+  // The oldest will be looked at soon.
+  void prefetch() const {
+    if (size_ != 0) __builtin_prefetch(&front());
   }
 
   // Gives back what is not used, where nothing is likely to come soon.
@@ -71,14 +77,14 @@ class Ring {
 
   // To a power of two of places, or none, and at least as many as are used.
   void resize(std::uint32_t room) {
-    std::unique_ptr<T[]> slots = room == 0 ? nullptr : std::make_unique<T[]>(room);
+    PoolArray<T> slots = room == 0 ? nullptr : make_pooled_array<T>(room);
     for (std::size_t i = 0; i < size_; ++i) slots[i] = (*this)[i];
     slots_ = std::move(slots);
     room_ = room;
     head_ = 0;
   }
 
-  std::unique_ptr<T[]> slots_;
+  PoolArray<T> slots_;
   std::uint32_t room_ = 0;
   std::uint32_t head_ = 0;
   std::uint32_t size_ = 0;

@@ -84,8 +84,8 @@ std::uint32_t StreamTable::find_direction(const IndexMap::Key& key) const {
   return found == NumberTable::kNothing || directions_[found].retired ? kNone : found;
 }
 
-std::uint32_t StreamTable::direction_of(const Frame& frame) {
-  const std::uint32_t index = find_or_make(frame);
+std::uint32_t StreamTable::direction_of(const Frame& frame, const Foreseen& foreseen) {
+  const std::uint32_t index = find_or_make(frame, foreseen);
   Direction& d = directions_[index];
   if (frame.opcode->is_response()) pair_by_answer(index, frame);
   if (d.stream == kNone) {
@@ -96,7 +96,10 @@ std::uint32_t StreamTable::direction_of(const Frame& frame) {
   return index;
 }
 
-std::uint32_t StreamTable::find_or_make(const Frame& frame) {
+std::uint32_t StreamTable::find_or_make(const Frame& frame, const Foreseen& foreseen) {
+  if (foreseen.direction != kNone && !directions_[foreseen.direction].retired) {
+    return foreseen.direction;
+  }
   if (frame.opcode->service == Service::congestion_notification) {
     const std::uint32_t flow = find_flow_of_cnp(frame);
     if (flow != kNone) return flow;
@@ -117,6 +120,51 @@ std::uint32_t StreamTable::find_flow_of_cnp(const Frame& frame) {
     if (found != kNone) return found;
   }
   return kNone;
+}
+
+// What is new by the packet's turn was not fetched, which costs time only: a direction keeps its
+// key.
+void StreamTable::prefetch(const Frame& frame, Foreseen& foreseen, unsigned step) {
+  if (frame.opcode->service == Service::congestion_notification) return;
+  switch (step) {
+    case 0:
+      foreseen.key = key_of(frame);
+      foreseen.hash = addresses_.hash(foreseen.key);
+      by_key_.prefetch(foreseen.hash);
+      return;
+    case 1:
+      if (const std::uint32_t likely = by_key_.first(foreseen.hash);
+          likely != NumberTable::kNothing) {
+        prefetch(likely);
+      }
+      return;
+    case 2:
+      foreseen.direction = by_key_.find(foreseen.hash, has(foreseen.key));
+      if (foreseen.direction == kNone) return;
+      prefetch_state(directions_[foreseen.direction], frame);
+      foreseen.stream = directions_[foreseen.direction].stream;
+      return;
+    default:
+      if (foreseen.direction == kNone) return;
+      prefetch_histories(directions_[foreseen.direction], frame);
+  }
+}
+
+void StreamTable::prefetch_state(const Direction& d, const Frame& frame) const {
+  if (d.stream != kNone) prefetch_all(streams_[d.stream]);
+  if (frame.opcode->is_response()) {
+    if (d.peer != kNone) prefetch(d.peer);
+  } else if (d.requests != nullptr) {
+    d.requests->prefetch();
+  }
+}
+
+void StreamTable::prefetch_histories(const Direction& d, const Frame& frame) const {
+  if (!frame.opcode->is_response()) {
+    if (d.requests != nullptr) d.requests->prefetch_histories();
+  } else if (d.peer != kNone && directions_[d.peer].requests != nullptr) {
+    directions_[d.peer].requests->prefetch();
+  }
 }
 
 std::uint32_t StreamTable::make_direction(const IndexMap::Key& key, const Frame& frame) {

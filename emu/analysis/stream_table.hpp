@@ -8,15 +8,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "analysis/analyzer.hpp"
+#include "analysis/block_pool.hpp"
 #include "analysis/connection_terms.hpp"
 #include "analysis/index_map.hpp"
 #include "analysis/number_space.hpp"
 #include "analysis/number_table.hpp"
 #include "analysis/paged_array.hpp"
+#include "analysis/prefetch.hpp"
 #include "analysis/stream.hpp"
 
 namespace softrnic::analysis {
@@ -33,15 +34,15 @@ struct Direction {
   std::uint16_t udp_source_port = 0;
   std::uint8_t side = 0;  // of the sender
   PairedBy paired_by = PairedBy::nothing;
-  bool owns_stream = false;               // its first packet made the stream
-  bool open = false;                      // counted among the unpaired
-  bool retired = false;                   // its queue pair is another connection's now
-  std::uint32_t reads_allowed = kNone;    // outstanding READs and atomics, as its peer told
-  std::uint32_t flow = kNone;             // its number in Congestion
-  std::unique_ptr<NumberSpace> requests;  // null until the first one
+  bool owns_stream = false;             // its first packet made the stream
+  bool open = false;                    // counted among the unpaired
+  bool retired = false;                 // its queue pair is another connection's now
+  std::uint32_t reads_allowed = kNone;  // outstanding READs and atomics, as its peer told
+  std::uint32_t flow = kNone;           // its number in Congestion
+  PoolPointer<NumberSpace> requests;    // null until the first one
 
   NumberSpace& numbers() {
-    if (requests == nullptr) requests = std::make_unique<NumberSpace>();
+    if (requests == nullptr) requests = make_pooled<NumberSpace>();
     return *requests;
   }
   bool is_reliable() const {
@@ -55,7 +56,9 @@ class StreamTable {
   explicit StreamTable(const AnalyzerOptions& options);
 
   // The direction of a packet, which has a stream then. A response tells who is whose peer.
-  std::uint32_t direction_of(const Frame& frame);
+  std::uint32_t direction_of(const Frame& frame, const Foreseen& foreseen);
+  // See Analyzer::prefetch().
+  void prefetch(const Frame& frame, Foreseen& foreseen, unsigned step);
   Direction& direction(std::uint32_t index) { return directions_[index]; }
   // It will be looked at soon.
   void prefetch(std::uint32_t index) const { __builtin_prefetch(&directions_[index]); }
@@ -90,7 +93,9 @@ class StreamTable {
   auto has(const IndexMap::Key& key) const {
     return [this, &key](std::uint32_t i) { return key_of(directions_[i]) == key; };
   }
-  std::uint32_t find_or_make(const Frame& frame);
+  std::uint32_t find_or_make(const Frame& frame, const Foreseen& foreseen);
+  void prefetch_state(const Direction& d, const Frame& frame) const;
+  void prefetch_histories(const Direction& d, const Frame& frame) const;
   std::uint32_t make_direction(const IndexMap::Key& key, const Frame& frame);
   void make_stream(Direction& d, const Frame& frame);
   const std::uint64_t* find_terms(const Direction& d) const;

@@ -37,15 +37,19 @@ bool explains(FindingKind kind) {
 }  // namespace
 
 void CaptureCheck::on_record(LinkType link_type, const Record& record) {
+  on_frame(read_packet(link_type, record, mirrored_), record);
+}
+
+void CaptureCheck::on_frame(const PacketReading& reading, const Record& record,
+                            const analysis::Foreseen& foreseen) {
   ++counts_.frames;
-  if (record.cut()) ++counts_.cut;
-  const PacketReading reading = read_packet(link_type, record, mirrored_);
+  if (reading.frame_cut) ++counts_.cut;
   ++counts_.traffic[static_cast<std::size_t>(reading.traffic)];
   if (!reading.is_roce()) return;
   count_packet(reading);
   if (mirrored_ && is_copy(record, reading)) return;
   if (reading.analysable()) {
-    analyse(reading);
+    analyse(reading, foreseen);
   } else if (reading.fault != HeaderFault::none) {
     find_header_fault(reading);
   }
@@ -141,8 +145,8 @@ void CaptureCheck::find_header_fault(const PacketReading& reading) {
     fault->sentence = fmt::format("{}; {}", why_icrc_is_wrong(reading), fault->sentence);
 }
 
-void CaptureCheck::analyse(const PacketReading& reading) {
-  const analysis::PacketRecord& record = analyzer_.on_packet(reading.frame);
+void CaptureCheck::analyse(const PacketReading& reading, const analysis::Foreseen& foreseen) {
+  const analysis::PacketRecord& record = analyzer_.on_packet(reading.frame, foreseen);
   for (const analysis::Finding& finding : analyzer_.findings(record)) {
     const analysis::FindingInfo& info = analysis::info(finding.kind);
     if (finding.kind == FindingKind::duplicate) ++counts_.doubled;

@@ -72,6 +72,13 @@ class CaptureCheck {
         copies_(remembered) {}
 
   void on_record(LinkType link_type, const Record& record);
+  // Of a record already read, as a mirror's if it is one; on_record() is made of it. (For
+  // PacketLookahead.)
+  void on_frame(const PacketReading& reading, const Record& record,
+                const analysis::Foreseen& foreseen = {});
+  void prefetch(const analysis::Frame& frame, analysis::Foreseen& foreseen, unsigned step) const {
+    analyzer_.prefetch(frame, foreseen, step);
+  }
 
   const CheckCounts& counts() const { return counts_; }
   // Those that were not taken out yet.
@@ -94,7 +101,7 @@ class CaptureCheck {
   bool is_copy(const Record& record, const PacketReading& reading);
   bool excuse(const analysis::Finding& finding);
   void find_header_fault(const PacketReading& reading);
-  void analyse(const PacketReading& reading);
+  void analyse(const PacketReading& reading, const analysis::Foreseen& foreseen);
   // The fault where it is to be filled in; null when there are enough already.
   Fault* add(const PacketReading& reading, analysis::Severity severity, std::string_view kind);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "wire/ethernet.hpp"
 #include "wire/icrc.hpp"
 #include "wire/lrh.hpp"
 #include "wire/udp.hpp"
@@ -291,6 +292,16 @@ class Reader {
   bool may_be_cut_;
 };
 
+std::uint16_t vlan_of(LinkType link_type, wire::ByteView record) {
+  constexpr std::size_t kType = 12;
+  constexpr std::uint16_t kIdentifier = 0xfff;
+  if (link_type != LinkType::ethernet || record.size() < kType + 4) return PacketReading::kNoVlan;
+  if (wire::load_be16(record.data() + kType) != wire::ethertype::kVlan) {
+    return PacketReading::kNoVlan;
+  }
+  return wire::load_be16(record.data() + kType + 2) & kIdentifier;
+}
+
 }  // namespace
 
 std::string_view to_string(Traffic traffic) {
@@ -372,13 +383,21 @@ std::string sentence(const PacketReading& r) {
   return {};
 }
 
-PacketReading read_packet(LinkType link_type, const Record& record, bool cut_by_switch) {
-  PacketReading reading;
+void read_packet(LinkType link_type, const Record& record, bool cut_by_switch,
+                 PacketReading& reading) {
+  reading = {};
   reading.frame.number = record.number;
   reading.frame.time = record.at;
+  reading.frame_cut = record.cut();
+  reading.vlan = vlan_of(link_type, record.bytes);
   if (const auto start = find_network(link_type, record.bytes)) {
     Reader(record, reading, cut_by_switch).read(*start);
   }
+}
+
+PacketReading read_packet(LinkType link_type, const Record& record, bool cut_by_switch) {
+  PacketReading reading;
+  read_packet(link_type, record, cut_by_switch, reading);
   return reading;
 }
 

@@ -60,6 +60,9 @@ struct PacketReading {
   analysis::Frame frame;
   bool headers_cut = false;  // not all of its headers were captured
   bool tunnelled = false;    // it was inside another packet
+  bool frame_cut = false;    // the capture kept only the frame's beginning
+  static constexpr std::uint16_t kNoVlan = 0xffff;
+  std::uint16_t vlan = kNoVlan;
   // Where its network header and BTH stand in the record; 0: not reached.
   std::size_t network = 0;
   std::size_t bth = 0;
@@ -80,6 +83,8 @@ struct PacketReading {
 
 // `cut_by_switch`: a switch that mirrors may have cut the frame, which then is as long as it says.
 PacketReading read_packet(LinkType link_type, const Record& record, bool cut_by_switch = false);
+void read_packet(LinkType link_type, const Record& record, bool cut_by_switch,
+                 PacketReading& reading);
 
 // The fault of the headers in one sentence, without a full stop; empty for none.
 std::string sentence(const PacketReading& reading);

@@ -78,14 +78,14 @@ void CoveredTime::add(wire::Instant from, wire::Instant to) {
 }
 
 OperationAccount& ConnectionAccount::operation(wire::Operation operation, std::uint8_t from) {
-  for (OperationAccount& known : operations) {
-    if (known.operation == operation && known.from == from) return known;
+  auto last = operations.before_begin();
+  for (auto known = operations.begin(); known != operations.end(); last = known++) {
+    if (known->is_of(operation, from)) return *known;
   }
-  OperationAccount account;
+  OperationAccount& account = *operations.emplace_after(last);
   account.operation = operation;
   account.from = from;
-  operations.reserve(operations.size() + 1);  // most have one or two
-  return operations.emplace_back(std::move(account));
+  return account;
 }
 
 LossAccount& ConnectionAccount::loss_account() {

@@ -8,12 +8,15 @@
 
 #include <array>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "analysis/block_pool.hpp"
 #include "analysis/message.hpp"
 #include "analysis/stream.hpp"
+#include "capture/packet_reading.hpp"
 #include "explain/latency_histogram.hpp"
 #include "explain/loss_recovery.hpp"
 #include "explain/packet_ladder.hpp"
@@ -44,16 +47,25 @@ std::string_view to_string(Ending ending);
 struct OperationAccount {
   wire::Operation operation{};
   std::uint8_t from = 0;
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;  // announced or seen, once each
-  std::uint64_t completed = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t unanswered = 0;  // of a reliable service, when the capture ended
-  std::uint64_t partial = 0;     // cut short, or its beginning was not captured
+  // There are no more messages than frame numbers.
+  std::uint32_t messages = 0;
+  std::uint32_t completed = 0;
+  std::uint32_t refused = 0;
+  std::uint32_t unanswered = 0;  // of a reliable service, when the capture ended
+  std::uint32_t partial = 0;     // cut short, or its beginning was not captured
+  std::uint64_t bytes = 0;       // announced or seen, once each
   LatencyHistogram latency;      // of those completed, of reliable services
 
+  bool is_of(wire::Operation other, std::uint8_t side) const {
+    return operation == other && from == side;
+  }
   void add(const analysis::Message& message, bool reliable, HistogramAllowance& allowance);
 };
+
+// In the order in which they first came. A chain: it grows by one now and then in each of a hundred
+// thousand connections, and blocks of one size leave no gaps.
+using OperationList =
+    std::forward_list<OperationAccount, analysis::PoolAllocator<OperationAccount>>;
 
 // Latency of a message that was answered: from its first request packet to the answer that
 // completes it, both as the capture saw them. Negative: the message has none.
@@ -122,7 +134,7 @@ struct ConnectionAccount {
   Beginning beginning = Beginning::unknown;
   Ending ending = Ending::open;
   std::uint16_t vlan = kNoVlan;
-  std::vector<OperationAccount> operations;
+  OperationList operations;
 
   CreditAccount credits;
   std::vector<FindingCount> findings;
@@ -132,7 +144,7 @@ struct ConnectionAccount {
   std::uint32_t first_fault = 0;  // frame
   analysis::FindingKind first_fault_kind{};
 
-  static constexpr std::uint16_t kNoVlan = 0xffff;
+  static constexpr std::uint16_t kNoVlan = capture::PacketReading::kNoVlan;
 
   OperationAccount& operation(wire::Operation operation, std::uint8_t from);
   LossAccount& loss_account();

@@ -6,7 +6,6 @@
 
 #include "explain/packet_detail.hpp"
 #include "wire/aeth.hpp"
-#include "wire/ethernet.hpp"
 
 namespace softrnic::explain {
 
@@ -69,22 +68,8 @@ bool explains_refusal(FindingKind kind) {
          kind == FindingKind::write_refused;
 }
 
-constexpr std::size_t kCacheLine = 64;
-
 void fetch(const void* address) {
   __builtin_prefetch(address);
-}
-
-std::uint16_t vlan_of(capture::LinkType link_type, wire::ByteView record) {
-  constexpr std::size_t kType = 12;
-  constexpr std::uint16_t kIdentifier = 0xfff;
-  if (link_type != capture::LinkType::ethernet || record.size() < kType + 4) {
-    return ConnectionAccount::kNoVlan;
-  }
-  if (wire::load_be16(record.data() + kType) != wire::ethertype::kVlan) {
-    return ConnectionAccount::kNoVlan;
-  }
-  return wire::load_be16(record.data() + kType + 2) & kIdentifier;
 }
 
 }  // namespace
@@ -98,18 +83,28 @@ Explanation::Explanation(ConnectionFilter filter)
 // --- records ---
 
 void Explanation::on_record(capture::LinkType link_type, const capture::Record& record) {
-  ++counts_.frames;
-  if (record.cut()) ++counts_.cut;
-  const PacketReading reading = capture::read_packet(link_type, record);
-  ++counts_.traffic[static_cast<std::size_t>(reading.traffic)];
-  if (!reading.is_roce()) return;
-  on_packet(reading, vlan_of(link_type, record.bytes));
+  on_frame(capture::read_packet(link_type, record), record);
 }
 
-void Explanation::on_packet(const PacketReading& reading, std::uint16_t vlan) {
+void Explanation::on_frame(const PacketReading& reading, const capture::Record& /*record*/,
+                           const analysis::Foreseen& foreseen) {
+  ++counts_.frames;
+  if (reading.frame_cut) ++counts_.cut;
+  ++counts_.traffic[static_cast<std::size_t>(reading.traffic)];
+  if (reading.is_roce()) on_packet(reading, reading.vlan, foreseen);
+}
+
+void Explanation::prefetch(const Frame& frame, analysis::Foreseen& foreseen, unsigned step) const {
+  analyzer_.prefetch(frame, foreseen, step);
+  if (step + 1 < analysis::Analyzer::kPrefetchSteps || foreseen.stream >= accounts_.size()) return;
+  fetch(&accounts_[foreseen.stream]);
+}
+
+void Explanation::on_packet(const PacketReading& reading, std::uint16_t vlan,
+                            const analysis::Foreseen& foreseen) {
   count_packet(reading);
   if (reading.analysable()) {
-    analyse(reading, vlan);
+    analyse(reading, vlan, foreseen);
   } else if (reading.fault != HeaderFault::none) {
     find_header_fault(reading);
   }
@@ -151,29 +146,40 @@ void Explanation::on_message_gone(const Message& message) {
   if (gone_count_ == kGoneTogether) take_gone_messages();
 }
 
+// Each message walks along the chain of its connection to its account, all of them a step at a
+// time, so that they wait for memory together.
 void Explanation::take_gone_messages() {
-  const std::span<const Message> gone(gone_.data(), gone_count_);
-  const auto operations_of = [&](const Message& message) -> const std::vector<OperationAccount>* {
-    if (message.stream >= accounts_.size()) return nullptr;
-    const auto& operations = accounts_[message.stream].operations;
-    return operations.empty() ? nullptr : &operations;
+  struct Walk {
+    OperationList::const_iterator at;
+    OperationList::const_iterator end;
   };
-  for (const Message& message : gone) {
-    const auto* operations = operations_of(message);
-    if (operations == nullptr) continue;
-    for (std::size_t line = 0; line < sizeof(OperationAccount); line += kCacheLine) {
-      fetch(reinterpret_cast<const std::byte*>(operations->data()) + line);
+  std::array<Walk, kGoneTogether> walks;
+  const auto fetch_account = [](const Walk& walk) {
+    if (walk.at == walk.end) return;
+    fetch(&*walk.at);
+    fetch(&walk.at->latency);
+  };
+  for (std::size_t i = 0; i < gone_count_; ++i) {
+    if (gone_[i].stream >= accounts_.size()) continue;
+    const OperationList& operations = accounts_[gone_[i].stream].operations;
+    fetch_account(walks[i] = {operations.begin(), operations.end()});
+  }
+  for (bool walking = true; walking;) {
+    walking = false;
+    for (std::size_t i = 0; i < gone_count_; ++i) {
+      Walk& walk = walks[i];
+      if (walk.at == walk.end || walk.at->is_of(gone_[i].operation, gone_[i].requester)) continue;
+      ++walk.at;
+      fetch_account(walk);
+      walking = true;
     }
   }
-  for (const Message& message : gone) {
-    const auto* operations = operations_of(message);
-    if (operations == nullptr || operations->front().latency.buckets().empty()) continue;
-    const auto& buckets = operations->front().latency.buckets();
-    fetch(&buckets[buckets.size() / 2]);
-    fetch(&buckets[buckets.size() / 4]);
-    fetch(&buckets[buckets.size() * 3 / 4]);
+  for (std::size_t i = 0; i < gone_count_; ++i) {
+    if (walks[i].at == walks[i].end) continue;
+    const auto buckets = walks[i].at->latency.buckets();
+    if (!buckets.empty()) fetch(&buckets[buckets.size() / 2]);
   }
-  for (const Message& message : gone) take_gone(message);
+  for (std::size_t i = 0; i < gone_count_; ++i) take_gone(gone_[i]);
   gone_count_ = 0;
 }
 
@@ -232,9 +238,10 @@ void Explanation::begin_account(ConnectionAccount& account, const Frame& frame,
   }
 }
 
-void Explanation::analyse(const PacketReading& reading, std::uint16_t vlan) {
+void Explanation::analyse(const PacketReading& reading, std::uint16_t vlan,
+                          const analysis::Foreseen& foreseen) {
   const Frame& frame = reading.frame;
-  const PacketRecord& record = analyzer_.on_packet(frame);
+  const PacketRecord& record = analyzer_.on_packet(frame, foreseen);
   const Stream& stream = analyzer_.stream(record.stream);
   ConnectionAccount& account = account_of(stream);
   if (!account.used) begin_account(account, frame, stream, vlan);

@@ -59,8 +59,12 @@ class Explanation final : private LossSink {
   void add_listener(Listener& listener) { listeners_.push_back(&listener); }
 
   void on_record(capture::LinkType link_type, const capture::Record& record);
-  // Of a packet already read; on_record() is made of it.
-  void on_packet(const capture::PacketReading& reading, std::uint16_t vlan);
+  // Of a record already read; on_record() is made of these. (For capture::PacketLookahead.)
+  void on_frame(const capture::PacketReading& reading, const capture::Record& record,
+                const analysis::Foreseen& foreseen = {});
+  void on_packet(const capture::PacketReading& reading, std::uint16_t vlan,
+                 const analysis::Foreseen& foreseen = {});
+  void prefetch(const analysis::Frame& frame, analysis::Foreseen& foreseen, unsigned step) const;
   // No more records come.
   void finish();
 
@@ -96,7 +100,8 @@ class Explanation final : private LossSink {
   void take_gone_messages();
   void take_gone(const analysis::Message& message);
   void look_for_slow_answer(const analysis::Message& message, const OperationAccount& usual);
-  void analyse(const capture::PacketReading& reading, std::uint16_t vlan);
+  void analyse(const capture::PacketReading& reading, std::uint16_t vlan,
+               const analysis::Foreseen& foreseen);
   ConnectionAccount& account_of(const analysis::Stream& stream);
   void begin_account(ConnectionAccount& account, const analysis::Frame& frame,
                      const analysis::Stream& stream, std::uint16_t vlan);

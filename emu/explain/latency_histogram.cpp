@@ -64,11 +64,11 @@ void LatencyHistogram::count(std::uint32_t fine_index, std::uint64_t times,
                          [](const Bucket& bucket, std::uint32_t i) { return bucket.index < i; });
     const auto position = at - buckets_.begin();
     if (at != buckets_.end() && at->index == index) {
-      last_ = static_cast<std::uint32_t>(position);
+      last_ = static_cast<std::uint16_t>(position);
       return saturating(*at);
     }
     if (!make_room(allowance)) continue;  // coarser now: its place is another one
-    last_ = static_cast<std::uint32_t>(position);
+    last_ = static_cast<std::uint16_t>(position);
     buckets_.insert(buckets_.begin() + position, Bucket{index, 0});
   }
 }

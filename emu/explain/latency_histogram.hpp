@@ -9,7 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "analysis/block_pool.hpp"
 
 namespace softrnic::explain {
 
@@ -45,7 +48,7 @@ class LatencyHistogram {
   // The greatest relative error of a quantile; below 64 ns an absolute one of 32 ns at most.
   double error() const;
 
-  const std::vector<Bucket>& buckets() const { return buckets_; }  // ascending
+  std::span<const Bucket> buckets() const { return buckets_; }  // ascending
   std::uint64_t lower_bound(const Bucket& bucket) const;
   std::uint64_t upper_bound(const Bucket& bucket) const;  // the first value beyond it
 
@@ -60,13 +63,13 @@ class LatencyHistogram {
   bool make_room(HistogramAllowance& allowance);
   void coarsen();
 
-  std::vector<Bucket> buckets_;
-  std::uint64_t samples_ = 0;
+  std::vector<Bucket, analysis::PoolAllocator<Bucket>> buckets_;
   std::uint64_t sum_ = 0;
   std::uint64_t min_ = 0;
   std::uint64_t max_ = 0;
-  std::uint32_t last_ = 0;  // where the newest sample went
-  std::uint32_t coarseness_ = 0;
+  std::uint32_t samples_ = 0;  // there are no more than frame numbers
+  std::uint16_t last_ = 0;     // where the newest sample went
+  std::uint16_t coarseness_ = 0;
 };
 
 }  // namespace softrnic::explain

@@ -4,7 +4,7 @@
 
 Makes captures of several sizes with large_capture (the emulator's traffic, with losses) and reads each
 in turn with tshark, which prints two fields of every frame, and with both commands. Prints medians of
-the time and of the processor time, how many times tshark's that is, and the most memory. The captures
+the time and of the processor time, how many times tshark's each is, and the most memory. The captures
 are in the page cache before the first run, and gone at the end.
 
     tests/bench/capture.py build/release/bin
@@ -71,14 +71,15 @@ def measure(programs, rounds):
 def report(path, connections, costs, frames):
     size = os.path.getsize(path)
     print(f"\n{size / (1 << 20):.0f} MiB, {frames} frames, {connections} connections")
-    print(f"{'':10}{'seconds':>9}{'processor':>11}{'us/frame':>10}{'MiB/s':>8}{'x tshark':>10}"
-          f"{'memory':>10}")
-    _, base, _ = costs["tshark"].medians() if "tshark" in costs else (0, 0, 0)
+    print(f"{'':10}{'seconds':>9}{'processor':>11}{'us/frame':>10}{'MiB/s':>8}"
+          f"{'x tshark: time':>16}{'processor':>11}{'memory':>11}")
+    base = costs["tshark"].medians() if "tshark" in costs else None
     for name, cost in costs.items():
         elapsed, processor, memory = cost.medians()
-        times = f"{base / processor:.1f}" if base else "-"
+        times = [f"{of / own:.1f}" for of, own in zip(base, (elapsed, processor))] if base else "--"
         print(f"{name:10}{elapsed:9.2f}{processor:11.2f}{1e6 * processor / frames:10.2f}"
-              f"{size / (1 << 20) / processor:8.0f}{times:>10}{memory:6.0f} MiB", flush=True)
+              f"{size / (1 << 20) / processor:8.0f}{times[0]:>16}{times[1]:>11}{memory:7.0f} MiB",
+              flush=True)
 
 
 def frames_of(softrnic, path):

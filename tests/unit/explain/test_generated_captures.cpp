@@ -3,6 +3,7 @@
 // analysis: it counts what it sees and looks each answer's PSN up.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <map>
 
 #include "explained_talk.hpp"
@@ -85,7 +86,7 @@ TEST_CASE("of captures without loss the figures are those of a simple recomputat
       const Recomputed& w = wanted.result.at(index);
       CHECK(stream.sides[0].packets + stream.sides[1].packets == w.packets);
       CHECK(account.payload_bytes[0] + account.payload_bytes[1] == w.payload);
-      REQUIRE(account.operations.size() == 1);
+      REQUIRE(std::distance(account.operations.begin(), account.operations.end()) == 1);
       const OperationAccount& operation = account.operations.front();
       CHECK(operation.messages == w.messages);
       CHECK(operation.refused + operation.partial == 0);
