@@ -39,7 +39,8 @@ class ExplainedTalk {
     return explanation.account(connection);
   }
   const OperationAccount& only_operation() {
-    REQUIRE(account().operations.size() == 1);
+    const auto& operations = account().operations;
+    REQUIRE(std::distance(operations.begin(), operations.end()) == 1);
     return account().operations.front();
   }
   const Loss& only_loss() {
