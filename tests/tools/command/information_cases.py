@@ -73,7 +73,7 @@ def _(context):
     done = context.run("info", "--json")
     check(done.returncode == 0, done.stderr)
     links = json.loads(done.stdout)["links"]
-    check(set(links) == {"shm", "tap", "packet", "xdp"}, f"{links}")
+    check(set(links) == {"shm", "udp", "tap", "packet", "xdp"}, f"{links}")
     for kind, link in links.items():
         check(link["usable"] == (link["reason"] == ""), f"{kind}: {link}")
 
