@@ -12,6 +12,7 @@
 #include "link/shm_layout.hpp"
 #include "link/shm_names.hpp"
 #include "link/shm_stations.hpp"
+#include "link/udp_neighbors.hpp"
 #include "verbs/made_up_mac.hpp"
 
 namespace softrnic::preload {
@@ -138,17 +139,17 @@ void be_host(const Host& host, Variable variable, Identity& identity) {
   identity.add(shm::ipv6_of(host.segment, record.address));
 }
 
-void be_on_link(std::string_view link, Variable variable, Identity& identity) {
-  const std::size_t colon = std::min(link.find(':'), link.size());
-  const std::string_view kind = link.substr(0, colon);
-  const std::string_view name = link.substr(std::min(colon + 1, link.size()));
+void be_at_address(const wire::Gid& address, Variable variable, Identity& identity) {
+  identity.mac = given_mac(variable).value_or(link::stand_in_mac(address));
+  identity.add(wire::Gid::link_local(identity.mac));
+  identity.add(address);
+}
+
+void be_on_interface(std::string_view link, std::string_view name, Variable variable,
+                     Identity& identity) {
   identity.mac = given_mac(variable).value_or(verbs::made_up_mac(link, wire::MacAddress{}));
   identity.add(wire::Gid::link_local(identity.mac));
-  if (kind == "udp") {
-    if (const auto address = plain_address(name)) identity.add(*address);
-  } else if (is_name(name, 15)) {  // IFNAMSIZ, with its terminating zero
-    identity.interface = name;
-  }
+  if (is_name(name, 15)) identity.interface = name;  // IFNAMSIZ, with its terminating zero
 }
 
 }  // namespace
@@ -173,11 +174,16 @@ Identity identity_of(Variable variable) {
   Identity identity;
   identity.device = device_name(variable);
   const std::string_view link = value_of(variable, "SOFTRNIC_LINK", kLink);
-  constexpr std::string_view kShm = "shm:";
-  if (link.starts_with(kShm)) {
-    be_host(host_of(link.substr(kShm.size()), variable), variable, identity);
+  const std::size_t colon = std::min(link.find(':'), link.size());
+  const std::string_view kind = link.substr(0, colon);
+  const std::string_view name = link.substr(std::min(colon + 1, link.size()));
+  const auto address = kind == "udp" ? plain_address(name) : std::nullopt;
+  if (kind == "shm") {
+    be_host(host_of(name, variable), variable, identity);
+  } else if (address) {
+    be_at_address(*address, variable, identity);
   } else {
-    be_on_link(link, variable, identity);
+    be_on_interface(link, name, variable, identity);
   }
   add_given_addresses(variable, identity);
   return identity;

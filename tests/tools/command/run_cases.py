@@ -237,6 +237,29 @@ def _(context):
     check((done.returncode, done.stdout) == (0, "1: CA\n"), done)
 
 
+@case("run/installed elsewhere")
+def _(context):
+    build = os.path.dirname(os.path.dirname(os.path.abspath(context.program)))
+    if shutil.which("cmake") is None or not os.path.exists(build + "/CMakeCache.txt"):
+        raise Skipped("needs cmake and the build's own folder")
+    prefix = os.path.join(context.folder, "prefix")
+    done = subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component",
+                           "softrnic"], check=False, capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    done = subprocess.run([prefix + "/bin/softrnic", "run", "--", "sh", "-c",
+                           "echo $LD_LIBRARY_PATH; cat /sys/class/infiniband/*/node_type"],
+                          env=_bare(), capture_output=True, text=True, check=False, timeout=60)
+    folder, found = done.stdout.splitlines()
+    check(found == "1: CA" and folder.startswith(os.path.realpath(prefix) + "/lib"), done)
+    built = os.listdir(build + "/lib/softrnic")
+    check(set(os.listdir(folder)) == set(built), f"{os.listdir(folder)}\n{built}")
+    # Without its libraries it says so.
+    os.remove(folder + "/libsoftrnic_preload.so")
+    done = subprocess.run([prefix + "/bin/softrnic", "run", "--", "true"], env=_bare(), check=False,
+                          capture_output=True, text=True, timeout=60)
+    check(done.returncode == 1 and folder in done.stderr and done.stderr.count("\n") == 1, done)
+
+
 _FORMS = (["--host", "b", "--address", "10.0.0.1/24", "--limit", "max_qp=10"],
           ["--capture", "it's $(here) \"%p\" \\ `x`;*.pcapng", "--seed", "9"], [])
 

@@ -247,3 +247,68 @@ def _(world):
                                               capture_output=True).stdout.splitlines()
               if "(NEEDED)" in line]
     check(len(needed) == 1 and "libc.so" in needed[0], needed)
+
+
+_FAKE = r"""
+#include <string.h>
+int softrnic_counters(void (*visit)(const char*, unsigned long long, void*), void* context) {
+  visit("sent_pkts", 12345678901ull, context);
+  visit("sent_bytes", 4000, context);
+  return 2;
+}
+int softrnic_identity(unsigned char mac[6], unsigned char (*addresses)[16], int most) {
+  memcpy(mac, "\x02\0\0\0\0\x42", 6);
+  memset(addresses[0], 0, 16);
+  memcpy(addresses[0], "\xfe\x80", 2);
+  addresses[0][15] = 1;
+  return most < 1 ? 0 : 1;
+}
+"""
+
+
+@sysfs_case("sysfs/an open device speaks for itself", "cc")
+def _(world):
+    os.chmod(world.folder, 0o755)
+    source, library = (os.path.join(world.folder, name) for name in ("fake.c", "libibverbs.so.1"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(_FAKE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libibverbs.so.1", source, "-o", library],
+                   check=True)
+    script = f"""
+import ctypes, os
+P = "{_DEVICE}/ports/1/"
+read = lambda path: open(path).read().strip()
+before = read(P + "hw_counters/sent_pkts"), len(os.listdir(P + "gids"))
+library = ctypes.CDLL("{library}", mode=os.RTLD_LOCAL)
+print(*before, read(P + "hw_counters/sent_pkts"), read(P + "hw_counters/rcvd_pkts"),
+      read(P + "counters/port_xmit_data"), read("{_DEVICE}/node_guid"),
+      len(os.listdir(P + "gids")), read(P + "gids/1"))"""
+    check(world.says(world.python, "-c", script) ==
+          "0 6 12345678901 0 1000 0000:00ff:fe00:0042 2 "
+          "fe80:0000:0000:0000:0000:0000:0000:0001\n", "what the library said is not in the files")
+
+
+def _with_verbs(world):
+    folder = world.says("sh", "-c", "echo $LD_LIBRARY_PATH").strip()
+    if not os.path.exists(folder + "/libibverbs.so.1"):
+        raise Skipped("this build has no libibverbs.so.1 (it is sanitized)")
+
+
+@sysfs_case("sysfs/what ibv_devinfo says is what the files say", "ibv_devinfo")
+def _(world):
+    _with_verbs(world)
+    told = world.says("ibv_devinfo", "-v", options=["--host", "b"])
+    gids = [line.split()[-3].rstrip(",") for line in told.splitlines() if "RoCE v1" in line]
+    files = world.says("sh", "-c", f"cat {_DEVICE}/ports/1/gids/*", options=["--host", "b"]).split()
+    check(len(gids) == 3 and gids == files[::2], f"{gids}\n{files}")
+    guid = world.says("cat", _DEVICE + "/node_guid", options=["--host", "b"]).strip()
+    check(told.count(guid) >= 2, told)
+
+
+@sysfs_case("sysfs/UCX finds the device", "ucx_info")
+def _(world):
+    _with_verbs(world)
+    told = world.run("ucx_info", "-d").stdout
+    for transport in ("rc_verbs", "ud_verbs"):
+        check(f"Transport: {transport}\n" in told, told)
+    check("Device: softrnic0:1\n" in told, told)

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "link/link.hpp"
+#include "link/udp_neighbors.hpp"
 #include "nic/gid_table.hpp"
 #include "preload/identity.hpp"
 #include "verbs/made_up_mac.hpp"
@@ -124,6 +125,7 @@ TEST_CASE("identity_of: links on an interface or an address") {
   CHECK(on_tap.address_count == 1);
   const Identity on_udp = identity_in({{"SOFTRNIC_LINK", "udp:[fd00::1]"}});
   CHECK(on_udp.interface.empty());
+  CHECK(on_udp.mac == link::stand_in_mac(*wire::Gid::from_string("fd00::1")));
   REQUIRE(on_udp.address_count == 2);
   CHECK(on_udp.addresses[1].to_string() == "fd00::1");
 }
