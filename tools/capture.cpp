@@ -36,6 +36,8 @@ struct Options {
   std::string from;
   std::string output;
   std::string host;
+  bool sent = true;         // with --host: what it sends
+  bool received = true;     // and what it receives
   std::uint64_t count = 0;  // 0: until Ctrl-C
   double seconds = 0;       // 0: until Ctrl-C
   std::uint32_t snap = 0;   // 0: all
@@ -56,6 +58,14 @@ bool parse_options(int argc, char** argv, Options& options) {
   line.text("output,o", "FILE", options.output, "where to write it; -: to standard output");
   line.text("host", "NAME", options.host,
             "only what this host sends and receives, as it would capture it itself");
+  line.option("direction", "WHICH", "with --host: sent, received or both (default)",
+              [&options](const std::string& text) {
+                if (text != "sent" && text != "received" && text != "both") {
+                  fail_usage("--direction {}: must be sent, received or both", text);
+                }
+                options.sent = text != "received";
+                options.received = text != "sent";
+              });
   line.number("count,c", "N", options.count, 1, ~std::uint64_t{0} >> 1, "end after N frames");
   line.seconds("for", options.seconds, "end after so long (default: at Ctrl-C)");
   line.number("snap,s", "BYTES", options.snap, 1, kMostSnap, "keep so much of each frame");
@@ -67,6 +77,9 @@ bool parse_options(int argc, char** argv, Options& options) {
         "--from {}: only a segment, shm:NAME, can be watched from outside; other links "
         "capture what is theirs with -w FILE",
         options.from);
+  }
+  if (options.host.empty() && !(options.sent && options.received)) {
+    fail_usage("--direction says what of a host's frames is wanted: give --host NAME too");
   }
   if (options.output.empty()) fail_usage("-o is missing: name a file, or - for standard output");
   return true;
@@ -143,8 +156,8 @@ class Recording {
       if (options_.host.empty()) {
         write(note, interface_of(note.from), Direction::outbound, frame);
       } else if (known_[note.from].host == options_.host) {
-        write(note, interface_, Direction::outbound, frame);
-      } else if (is_for(options_.host, note)) {
+        if (options_.sent) write(note, interface_, Direction::outbound, frame);
+      } else if (options_.received && is_for(options_.host, note)) {
         write(note, interface_, Direction::inbound, frame);
       }
     });

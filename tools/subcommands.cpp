@@ -33,6 +33,7 @@ constexpr std::array kSubcommands{
                run_edit},
     Subcommand{"env", "what `run` sets, for a shell, a Dockerfile or a workflow", run_env},
     Subcommand{"explain", "what happened in a capture, and what to look at first", run_explain},
+    Subcommand{"extcap", "segments as interfaces of Wireshark, which calls it", run_extcap},
     Subcommand{"info", "the device as ibv_devinfo would show it, and the links this machine offers",
                run_info},
     Subcommand{"peer", "a NIC that answers: exposes memory, echoes SENDs, misbehaves as told",

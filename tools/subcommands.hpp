@@ -18,6 +18,7 @@ int run_diff(int argc, char** argv);
 int run_edit(int argc, char** argv);
 int run_env(int argc, char** argv);
 int run_explain(int argc, char** argv);
+int run_extcap(int argc, char** argv);
 int run_info(int argc, char** argv);
 int run_peer(int argc, char** argv);
 int run_ping(int argc, char** argv);

@@ -53,9 +53,11 @@ std::optional<std::string> contents(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-bool same_contents(const fs::path& a, const fs::path& b) {
-  const std::optional<std::string> left = contents(a);
-  return left && left == contents(b);
+// Whether it is installed as it is to be.
+bool same_contents(const WiresharkFile& file) {
+  const std::optional<std::string> wanted =
+      file.text.empty() ? contents(file.source) : std::optional(file.text);
+  return wanted && wanted == contents(file.destination);
 }
 
 // "4.0" of "TShark (Wireshark) 4.0.17 (Git v4.0.17 ...)."; nothing when there is no Wireshark.
@@ -91,13 +93,28 @@ void require_matching_wireshark() {
   }
 }
 
+void write_program(const std::string& text, const fs::path& path, std::error_code& error) {
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (!out) {
+    error = std::make_error_code(std::errc::io_error);
+    return;
+  }
+  fs::permissions(path, fs::perms(0755), error);
+}
+
 // Written beside its place and moved there, so that a Wireshark that starts meanwhile sees the old
 // file or the new one.
-void put_in_place(const fs::path& source, const fs::path& destination) {
+void put_in_place(const WiresharkFile& file) {
+  const fs::path& destination = file.destination;
   std::error_code error;
   fs::create_directories(destination.parent_path(), error);
   const fs::path fresh = destination.string() + fmt::format(".{}", getpid());
-  if (!error) fs::copy_file(source, fresh, fs::copy_options::overwrite_existing, error);
+  if (!error && file.text.empty()) {
+    fs::copy_file(file.source, fresh, fs::copy_options::overwrite_existing, error);
+  } else if (!error) {
+    write_program(file.text, fresh, error);
+  }
   if (!error) fs::rename(fresh, destination, error);
   if (!error) return;
   std::error_code ignored;
@@ -107,8 +124,8 @@ void put_in_place(const fs::path& source, const fs::path& destination) {
 
 std::string state_of(const WiresharkFile& file) {
   if (!fs::exists(file.destination)) return "absent";
-  if (file.source.empty()) return "present";
-  return same_contents(file.source, file.destination) ? "installed" : "different";
+  if (file.source.empty() && file.text.empty()) return "present";
+  return same_contents(file) ? "installed" : "different";
 }
 
 struct Step {
@@ -136,7 +153,7 @@ std::string install_file(const Options& options, const WiresharkFile& file) {
   const std::string state = state_of(file);
   if (state == "installed") return "unchanged";
   if (state == "different" && file.is_profile && !options.force) return "kept";
-  put_in_place(file.source, file.destination);
+  put_in_place(file);
   return state == "absent" ? "installed" : "replaced";
 }
 
@@ -164,12 +181,14 @@ void install(const Options& options) {
     return;
   }
   fmt::print("Open a capture with it: wireshark -C RoCE FILE\n");
+  if (!options.profile_only) {
+    fmt::print("Every segment of shared memory is an interface of it, while somebody is on it.\n");
+  }
 }
 
 std::string uninstall_file(const Options& options, const WiresharkFile& file) {
   if (!fs::exists(file.destination)) return "absent";
-  const bool changed =
-      file.is_profile && !file.source.empty() && !same_contents(file.source, file.destination);
+  const bool changed = file.is_profile && !file.source.empty() && !same_contents(file);
   if (changed && !options.force) return "kept";
   std::error_code error;
   fs::remove(file.destination, error);
@@ -206,7 +225,10 @@ void uninstall(const Options& options) {
   }
   remove_if_deserted(folders.profile_folder);
   std::error_code ignored;
-  if (!options.profile_only) fs::remove(folders.plugin_folder, ignored);  // only when empty
+  if (!options.profile_only) {
+    fs::remove(folders.plugin_folder, ignored);  // only when empty
+    fs::remove(folders.extcap_folder, ignored);
+  }
   report(options, steps);
 }
 

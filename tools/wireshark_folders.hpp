@@ -13,6 +13,8 @@ struct WiresharkFile {
   std::filesystem::path source;
   std::filesystem::path destination;
   bool is_profile = false;  // users change these, so theirs win
+  // What is in it, of a program that is made where it is installed; it has no source then.
+  std::string text = {};
 };
 
 struct WiresharkFolders {
@@ -20,6 +22,7 @@ struct WiresharkFolders {
   std::filesystem::path profile_source;  // a folder
   std::filesystem::path plugin_folder;   // ~/.local/lib/wireshark/plugins/SERIES/epan
   std::filesystem::path profile_folder;  // ~/.config/wireshark/profiles/RoCE
+  std::filesystem::path extcap_folder;   // ~/.config/wireshark/extcap, or as 4.2 has it
 
   std::vector<WiresharkFile> files() const;
 };

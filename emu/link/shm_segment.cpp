@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/shm_segment.hpp"
+#include "link/shm_locks.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -18,10 +19,6 @@
 namespace softrnic::link::shm {
 
 namespace {
-
-// Bytes of the file whose locks mean something; the same in every format.
-constexpr off_t kSegmentLock = 0;
-constexpr off_t kPortLocks = 16;
 
 // The lock is held for as long as it takes to set up a port. Who finds it taken for longer has met
 // a process that is stopped.

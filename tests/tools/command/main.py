@@ -18,6 +18,7 @@ import diff_cases  # noqa: F401
 import documentation_cases  # noqa: F401
 import explain_cases  # noqa: F401
 import explain_page_cases  # noqa: F401
+import extcap_cases  # noqa: F401
 import edit_cases  # noqa: F401
 import information_cases  # noqa: F401
 import peer_cases  # noqa: F401

@@ -44,7 +44,7 @@ class Segments:
 
 
 @contextlib.contextmanager
-def _segments(context, prefix=()):
+def segments_of(context, prefix=()):
     where = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="softrnic-test-", dir=where) as parent:
         os.chmod(parent, 0o777)
@@ -74,7 +74,7 @@ def _pingpong(segments, *words, hosts=("a", "b"), server_words=()):
 
 @case("shm/pingpong between two programs, each service, then nothing is left")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         for words in (["-m", "4096", "-s", "65536"], ["--service", "uc"], ["--service", "ud"],
                       ["-g", "0"], ["-g", "5"]):
             server, client = _pingpong(segments, *words)
@@ -85,7 +85,7 @@ def _(context):
 
 @case("shm/pingpong between two programs of one host, which is one NIC")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         printed = _pingpong(segments, hosts=("a", "a"))
         macs = {re.search(r"MAC ([0-9a-f:]+)", text).group(1) for text in printed}
         numbers = {re.search(r"local address: .*QPN (0x[0-9a-f]+)", text).group(1)
@@ -95,7 +95,7 @@ def _(context):
 
 @case("shm/pingpong under loss, captured by itself and from outside")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         outside = os.path.join(context.folder, "outside.pcapng")
         own = os.path.join(context.folder, "own.pcapng")
         capture = segments.start("capture", "--from", "shm:lab", "-o", outside, "--json")
@@ -121,7 +121,7 @@ def _await_segment(segments):
 
 @case("shm/capture of one host has directions, and ends after so many frames")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         capture = segments.start("capture", "--from", "shm:lab", "--host", "b", "-c", "50",
                                  "-o", "-", stdout=open(f"{context.folder}/b.pcapng", "wb"))
         with processes.running(capture):
@@ -137,7 +137,7 @@ def _(context):
 
 @case("shm/peer and ping, addresses by name")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         peer = segments.start("peer", "--link", "shm:lab", "--host", "node9", "--qps", "1",
                               "--listen", _free_port())
         with processes.running(peer):
@@ -158,7 +158,7 @@ def _(context):
 
 @case("shm/a program that is killed leaves nothing to the next")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         peer = segments.start("peer", "--link", "shm:lab", "--host", "a", "--listen", _free_port())
         with processes.running(peer):
             await_line(peer, "waiting for")
@@ -177,7 +177,7 @@ def _(context):
                        context.program], check=False).returncode != 0:
         raise Skipped("an ordinary user cannot read the program")
     become = ["setpriv", "--reuid", str(_NOBODY), "--regid", str(_NOBODY), "--clear-groups", "--"]
-    with _segments(context, become) as segments:
+    with segments_of(context, become) as segments:
         _pingpong(segments)
         peer = segments.start("peer", "--link", "shm:lab", "--listen", _free_port())
         with processes.running(peer):
@@ -189,7 +189,7 @@ def _(context):
 
 @case("shm/complaints")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         for words, status, text in (
                 (["info", "--link", "shm:"], 1, "cannot name a segment"),
                 (["info", "--link", "shm:lab,port=3"], 1, "host=NAME"),
@@ -208,7 +208,7 @@ def _(context):
 
 @case("shm/capture to a full disk, and to a reader who has gone")
 def _(context):
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         full = segments.start("capture", "--from", "shm:lab", "-o", "/dev/full")
         with processes.running(full):
             _, _, errors = processes.finish(full)
@@ -229,7 +229,7 @@ def _(context):
     check(len(blocks) >= 2, f"only {len(blocks)} examples were found")
     port = _free_port()
     waiting = None
-    with _segments(context) as segments:
+    with segments_of(context) as segments:
         for background, command, expected in blocks:
             words = [word.replace("18515", port) for word in shlex.split(command)]
             if background:

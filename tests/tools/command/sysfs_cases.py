@@ -15,7 +15,7 @@ _DEVICE = "/sys/class/infiniband/softrnic0"
 _NOBODY = 65534
 
 
-def _ordinary(context):
+def ordinary_user(context):
     """A prefix that makes a command an ordinary user's, where this is root and can; and a Python
     that such a user can run."""
     if os.geteuid() != 0:
@@ -34,7 +34,7 @@ class _World:
 
     def __init__(self, context, folder):
         self.folder = folder
-        prefix, self.python = _ordinary(context)
+        prefix, self.python = ordinary_user(context)
         self.command = [*prefix, os.path.abspath(context.program), "run"]
         self.variables = {name: value for name, value in os.environ.items()
                           if not name.startswith(("SOFTRNIC_", "LD_"))}
@@ -59,6 +59,7 @@ def sysfs_case(name, *programs):
                 if shutil.which(program) is None:
                     raise Skipped(f"needs {program}")
             with tempfile.TemporaryDirectory(prefix="softrnic-sysfs-") as folder:
+                os.chmod(folder, 0o777)
                 function(_World(context, folder))
         return case(name)(body)
     return register
@@ -92,7 +93,6 @@ def _(world):
     types = world.says("grep", "-r", "v2", _DEVICE + "/ports/1/gid_attrs").splitlines()
     check(len(types) == 3 and all(line.endswith(":RoCE v2") for line in types), types)
     check(world.says("du", "-s", "/dev/infiniband").startswith("0"), "du")
-    os.chmod(world.folder, 0o777)
     copy = os.path.join(world.folder, "copy")
     world.says("cp", "-r", "/sys/class/infiniband", copy)
     copied = sum(len(names) for _, _, names in os.walk(copy))
@@ -222,7 +222,6 @@ def _(world):
 
 @sysfs_case("sysfs/nothing is left by a program that is killed")
 def _(world):
-    os.chmod(world.folder, 0o777)
     script = ("import os, time; f = open('/sys/class/infiniband/softrnic0/fw_ver');"
               " d = os.open('/sys/class/infiniband', os.O_RDONLY); print('open', flush=True);"
               " time.sleep(600)")
@@ -268,7 +267,6 @@ int softrnic_identity(unsigned char mac[6], unsigned char (*addresses)[16], int 
 
 @sysfs_case("sysfs/an open device speaks for itself", "cc")
 def _(world):
-    os.chmod(world.folder, 0o755)
     source, library = (os.path.join(world.folder, name) for name in ("fake.c", "libibverbs.so.1"))
     with open(source, "w", encoding="utf-8") as file:
         file.write(_FAKE)

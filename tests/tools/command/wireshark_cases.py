@@ -52,7 +52,7 @@ def home_case(name):
 
 @home_case("wireshark/install, again, and uninstall")
 def _(home):
-    every = {"softrnic.so", *_PROFILE}
+    every = {"softrnic.so", "softrnic", *_PROFILE}
     check(home.outcomes("install") == dict.fromkeys(every, "installed"), "first")
     check(set(home.files()) == every, f"left over: {home.files()}")
     check(home.outcomes("status") == dict.fromkeys(every, "installed"), "status")
