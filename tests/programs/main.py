@@ -24,4 +24,4 @@ import rdma_core_cases  # noqa: F401
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit("usage: main.py SOFTRNIC FOLDER_OF_LIBRARIES [FILTER...]")
-    sys.exit(cases.run_all(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    sys.exit(cases.run_all(*map(os.path.abspath, sys.argv[1:3]), sys.argv[3:]))
