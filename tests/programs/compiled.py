@@ -16,6 +16,12 @@ _lock = threading.Lock()
 _folder = None
 
 
+@atexit.register
+def remove():
+    if _folder is not None:
+        shutil.rmtree(_folder, ignore_errors=True)
+
+
 def source(name):
     return os.path.join(_SOURCES, name)
 
@@ -27,7 +33,6 @@ def program(name, compiler="cc", libraries=()):
         if _folder is None:
             _folder = tempfile.mkdtemp(prefix="softrnic-programs-")
             os.chmod(_folder, 0o755)
-            atexit.register(shutil.rmtree, _folder, ignore_errors=True)
         path = os.path.join(_folder, name)
         if not os.path.exists(path):
             if shutil.which(compiler) is None:

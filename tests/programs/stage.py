@@ -150,6 +150,10 @@ class Stage:
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
+    def abandon(self):
+        self.end_all()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
     def end_all(self):
         for program in self._programs:
             program.kill()
