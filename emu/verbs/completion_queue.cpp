@@ -45,19 +45,34 @@ int next_poll(ibv_cq_ex* cq) {
 
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) {
   if (attributes != nullptr && attributes->comp_mask != 0) return EINVAL;
+  // What is read afterwards is this thread's until it ends.
+  CompletionQueue& queue = CompletionQueue::of(cq);
+  queue.polling.lock();
+  const int error = next_poll(cq);
+  if (error != 0) queue.polling.unlock();
+  return error;
+}
+
+void end_poll(ibv_cq_ex* cq) {
+  CompletionQueue::of(cq).polling.unlock();
+}
+
+// For a program that promises that one thread polls.
+int start_poll_alone(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) {
+  if (attributes != nullptr && attributes->comp_mask != 0) return EINVAL;
   return next_poll(cq);
 }
 
-void end_poll(ibv_cq_ex*) {}
+void end_poll_alone(ibv_cq_ex*) {}
 
 std::uint64_t nanoseconds_of(const Completion& completion) {
   return static_cast<std::uint64_t>(completion.at.time_since_epoch().count());
 }
 
-void set_functions(ibv_cq_ex& cq, std::uint64_t fields) {
-  cq.start_poll = start_poll;
+void set_functions(ibv_cq_ex& cq, std::uint64_t fields, bool one_thread) {
+  cq.start_poll = one_thread ? start_poll_alone : start_poll;
   cq.next_poll = next_poll;
-  cq.end_poll = end_poll;
+  cq.end_poll = one_thread ? end_poll_alone : end_poll;
   cq.read_opcode = [](ibv_cq_ex* its) { return opcode_of(current(its)); };
   cq.read_vendor_err = [](ibv_cq_ex*) { return std::uint32_t{0}; };
   cq.read_wc_flags = [](ibv_cq_ex* its) { return flags_of(current(its)); };
@@ -98,6 +113,7 @@ struct Wanted {
   int comp_vector = 0;
   std::uint64_t fields = 0;
   ProtectionDomain* parent_domain = nullptr;
+  bool one_thread = false;  // polls the extended interface
 };
 
 CompletionQueue* create(ibv_context* handle, const Wanted& wanted) {
@@ -123,7 +139,7 @@ CompletionQueue* create(ibv_context* handle, const Wanted& wanted) {
   cq.cqe = static_cast<int>(cq.queue->depth());
   pthread_mutex_init(&cq.mutex, nullptr);
   pthread_cond_init(&cq.cond, nullptr);
-  set_functions(cq, wanted.fields);
+  set_functions(cq, wanted.fields, wanted.one_thread);
   cq.parent_domain = wanted.parent_domain;
   if (cq.parent_domain != nullptr) ++cq.parent_domain->parents;
   if (cq.channel != nullptr) ++cq.channel->refcnt;
@@ -140,6 +156,7 @@ CompletionQueue* create(ibv_context* handle, const Wanted& wanted) {
 
 std::size_t CompletionQueue::poll(std::span<Completion> out) {
   std::size_t taken = 0;
+  std::uint32_t in_vain = 0;
   {
     Adapter::Hold hold(*its_context().adapter);
     taken = queue->poll(out);
@@ -147,9 +164,10 @@ std::size_t CompletionQueue::poll(std::span<Completion> out) {
       hold.poll();
       taken = queue->poll(out);
     }
+    empty_polls = taken > 0 ? 0 : empty_polls + 1;
+    in_vain = empty_polls;
   }
-  empty_polls = taken > 0 ? 0 : empty_polls + 1;
-  if (taken == 0) its_context().adapter->be_patient(empty_polls);
+  if (taken == 0) its_context().adapter->be_patient(in_vain);
   return taken;
 }
 
@@ -248,9 +266,13 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) {
     errno = EOPNOTSUPP;
     return nullptr;
   }
-  Wanted wanted{init->cqe,      init->cq_context,
-                init->channel,  static_cast<int>(init->comp_vector),
-                init->wc_flags, nullptr};
+  Wanted wanted{init->cqe,
+                init->cq_context,
+                init->channel,
+                static_cast<int>(init->comp_vector),
+                init->wc_flags,
+                nullptr,
+                (flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0};
   if ((init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) {
     ProtectionDomain& parent = ProtectionDomain::of(init->parent_domain);
     if (parent.stands_for == nullptr) {
@@ -272,7 +294,8 @@ extern "C" {
 ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
                       int comp_vector) {
   const std::uint32_t entries = cqe > 0 ? static_cast<std::uint32_t>(cqe) : 0;
-  CompletionQueue* queue = create(context, {entries, cq_context, channel, comp_vector, 0, nullptr});
+  CompletionQueue* queue =
+      create(context, {entries, cq_context, channel, comp_vector, 0, nullptr, false});
   return queue == nullptr ? nullptr : queue->plain();
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "nic/completion_queue.hpp"
 #include "verbs/completion_channel.hpp"
@@ -26,11 +27,13 @@ struct CompletionQueue : ibv_cq_ex {
   Context& its_context() const { return Context::of(context); }
 
   nic::CompletionQueue* queue = nullptr;
-  std::uint32_t empty_polls = 0;         // in a row
+  std::uint32_t empty_polls = 0;         // in a row; with a Hold
   std::uint32_t events_taken = 0;        // completion events, under `mutex`
   std::uint32_t async_events_taken = 0;  // under `mutex`
   ProtectionDomain* parent_domain = nullptr;
-  // Of the extended interface: what start_poll() or next_poll() took.
+  // Of the extended interface: what start_poll() or next_poll() took, and whose it is until
+  // end_poll().
+  std::mutex polling;
   transport::Completion current;
 };
 

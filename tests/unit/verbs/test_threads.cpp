@@ -60,6 +60,49 @@ TEST_CASE("threads post to one queue pair and poll one queue, and nothing is los
   CHECK(completed == kThreads * kMessages);
 }
 
+TEST_CASE("threads poll one extended queue, and each reads what it took", "[threads]") {
+  World w;
+  ibv_cq_init_attr_ex init{};
+  init.cqe = kMessages;  // whoever polls may be late
+  init.wc_flags = IBV_WC_EX_WITH_BYTE_LEN;
+  ibv_cq_ex* cq = ibv_create_cq_ex(w.context, &init);
+  REQUIRE(cq != nullptr);
+  ibv_qp_init_attr of_qp = w.init_of(IBV_QPT_RC);
+  of_qp.recv_cq = ibv_cq_ex_to_cq(cq);
+  ibv_qp* server = ibv_create_qp(w.pd, &of_qp);
+  REQUIRE(server != nullptr);
+  w.queue_pairs.push_back(server);
+  ibv_qp* client = w.create();
+  w.connect(client, server);
+  std::atomic<int> received{0};
+  std::atomic<int> failures{0};
+  const auto work = [&] {
+    while (received.load() < kMessages && failures.load() == 0) {
+      ibv_poll_cq_attr attributes{};
+      if (ibv_start_poll(cq, &attributes) != 0) continue;
+      do {
+        // Of each message the length is its number, which is its receive's too.
+        failures += cq->status != IBV_WC_SUCCESS || ibv_wc_read_byte_len(cq) != cq->wr_id;
+        ++received;
+      } while (ibv_next_poll(cq) == 0);
+      ibv_end_poll(cq);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(work);
+  for (std::uint32_t i = 0; i < kMessages; ++i) {
+    CHECK(w.receive(server, 4096, 1024, i % 1024) == 0);
+    CHECK(w.send(client, 0, i % 1024) == 0);
+    failures += w.completion().status != IBV_WC_SUCCESS;
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failures == 0);
+  CHECK(received == kMessages);
+  CHECK(ibv_destroy_qp(server) == 0);
+  w.queue_pairs.erase(w.queue_pairs.begin());
+  CHECK(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)) == 0);
+}
+
 TEST_CASE("threads make and destroy objects while others have traffic", "[threads]") {
   World w;
   ibv_qp* const client = w.pair().first;
