@@ -142,7 +142,9 @@ class Pool {
   std::byte* reserved_end_ = nullptr;
 };
 
+#ifndef SOFTRNIC_EACH_BLOCK_ALONE
 constinit thread_local Pool pool;
+#endif
 
 }  // namespace
 

@@ -73,10 +73,11 @@ TEST_CASE("a message whose beginning comes late is one, and its payload counts o
   e.talk.write(100, 3);
   e.talk.ack(102, 2);
   const ConnectionAccount& account = e.account();
-  REQUIRE(account.operations.size() == 2);
-  CHECK(account.operations[1].operation == wire::Operation::write);
-  CHECK(account.operations[1].messages == 1);
-  CHECK(account.operations[1].completed == 1);
+  REQUIRE(std::distance(account.operations.begin(), account.operations.end()) == 2);
+  const OperationAccount& write = *std::next(account.operations.begin());
+  CHECK(write.operation == wire::Operation::write);
+  CHECK(write.messages == 1);
+  CHECK(write.completed == 1);
   CHECK(e.explanation.message_count() == 2);
   CHECK(e.explanation.stream(0).sides[0].bytes == 64 + 768);
 }
