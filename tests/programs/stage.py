@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where a case plays: a folder and a segment of its own, and unmodified programs on it."""
 
+import functools
 import os
 import re
 import shutil
@@ -212,7 +213,7 @@ class Stage:
             run = []
             variables.setdefault("LD_LIBRARY_PATH", self.libraries)
         command = [*self._network, *ordinary_user(), "--pdeathsig", "KILL", "--", *run, *words]
-        if private_tmp and os.geteuid() == 0 and not self.libraries.startswith("/tmp/"):
+        if private_tmp and _has_own_mounts() and not self.libraries.startswith("/tmp/"):
             tmp = self.path("tmp")
             os.makedirs(tmp, exist_ok=True)
             os.chmod(tmp, 0o1777)
@@ -233,6 +234,13 @@ class Stage:
     def command(self, *words, status=0):
         """Runs `softrnic WORDS...` on the same segments; what it printed."""
         return self.run(self.softrnic, *words, status=status, plain=True)
+
+
+@functools.lru_cache
+def _has_own_mounts():
+    """Whether a program can be given mounts of its own: as root, and not where the root is no mount."""
+    return os.geteuid() == 0 and subprocess.run(
+        ["unshare", "--mount", "--", "true"], capture_output=True, check=False).returncode == 0
 
 
 def ordinary_user():
