@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -25,11 +26,20 @@ const char* variable(const char* name) {
   return nullptr;
 }
 
+// In the child of a fork the loader's locks may be held by threads that are no more: whoever asks
+// it there may wait for ever. Nor is the parent's open device the child's.
+bool is_fork = false;
+
+__attribute__((constructor)) void watch_forks() {
+  ::pthread_atfork(nullptr, nullptr, [] { is_fork = true; });
+}
+
 // A library of verbs that this process has loaded, however it was loaded. Not asked for by its name
 // alone, for which the loader would look through its folders.
 class VerbsLibrary {
  public:
   VerbsLibrary() {
+    if (is_fork) return;
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* context) {
           constexpr std::string_view kName = "libibverbs.so.1";
