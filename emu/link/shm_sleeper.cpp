@@ -55,13 +55,14 @@ void Sleeper::disarm() {
 }
 
 // Takes what was rung, so that the descriptor is no longer readable. Who is just ringing will have
-// written its byte by the next time.
+// written its byte by the next time. No byte more than is owed: one more would be of a sender that
+// rings at this moment, for a frame that we have not looked for.
 void Sleeper::silence() {
   std::array<char, 64> bytes;
   while (owed_ > 0 && bell_.valid()) {
-    const ssize_t n = ::read(bell_.get(), bytes.data(), bytes.size());
+    const ssize_t n = ::read(bell_.get(), bytes.data(), std::min(owed_, bytes.size()));
     if (n <= 0) return;
-    owed_ -= std::min<std::size_t>(owed_, static_cast<std::size_t>(n));
+    owed_ -= static_cast<std::size_t>(n);
   }
 }
 

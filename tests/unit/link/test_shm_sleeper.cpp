@@ -2,6 +2,7 @@
 #include "link/shm_sleeper.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -78,6 +79,18 @@ TEST_CASE("A sender that rings late, for a frame that was found already, costs n
   REQUIRE(scene.sleeper.prepare(scene.receiver));
   scene.put();
   scene.ring();
+  CHECK(scene.rung());
+}
+
+TEST_CASE("The byte of a ring that was heard is taken, and that of one that was not stays") {
+  Scene scene;
+  REQUIRE(scene.sleeper.prepare(scene.receiver));
+  // A sender has found us waiting, and has not yet written.
+  scene.port.record().waiting.store(0);
+  scene.sleeper.after_burst(at(1), 0, scene.receiver);
+  // It writes, and another, which rings just after we have looked.
+  REQUIRE(::write(scene.sleeper.descriptor(), "ab", 2) == 2);
+  scene.sleeper.after_burst(at(2), 0, scene.receiver);
   CHECK(scene.rung());
 }
 
