@@ -134,9 +134,10 @@ ibv_gid_entry entry_of(const nic::GidEntry& entry, std::size_t index) {
 }
 
 // Programs pass the size of the structure they were built with.
-void copy_entry(const ibv_gid_entry& entry, void* to, std::size_t size) {
+template <class Structure>
+void copy_known(const Structure& from, void* to, std::size_t size) {
   std::memset(to, 0, size);
-  std::memcpy(to, &entry, std::min(size, sizeof(entry)));
+  std::memcpy(to, &from, std::min(size, sizeof(from)));
 }
 
 }  // namespace
@@ -145,9 +146,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
                std::size_t size) {
   if (!has_port(port)) return EINVAL;
   Adapter::Hold hold(*Context::of(context).adapter);
-  const ibv_port_attr from = port_attributes(*hold);
-  std::memset(attributes, 0, size);
-  std::memcpy(attributes, &from, std::min(size, sizeof(from)));
+  copy_known(port_attributes(*hold), attributes, size);
   return 0;
 }
 
@@ -156,9 +155,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   if (input != nullptr && input->comp_mask != 0) return EINVAL;
   if (size < sizeof(ibv_device_attr)) return EINVAL;
   Adapter::Hold hold(*Context::of(context).adapter);
-  const ibv_device_attr_ex from = device_attributes_ex(*hold);
-  std::memset(attributes, 0, size);
-  std::memcpy(attributes, &from, std::min(size, sizeof(from)));
+  copy_known(device_attributes_ex(*hold), attributes, size);
   return 0;
 }
 
@@ -214,7 +211,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
   Adapter::Hold hold(*Context::of(context).adapter);
   const nic::GidEntry* from = hold->gids().find(index);
   if (from == nullptr) return EINVAL;
-  copy_entry(entry_of(*from, index), entry, size);
+  copy_known(entry_of(*from, index), entry, size);
   return 0;
 }
 
@@ -226,7 +223,7 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
   if (from.size() > most) return -EINVAL;
   auto* to = reinterpret_cast<std::byte*>(entries);
   for (std::size_t i = 0; i < from.size(); ++i)
-    copy_entry(entry_of(from[i], i), to + i * size, size);
+    copy_known(entry_of(from[i], i), to + i * size, size);
   return static_cast<ssize_t>(from.size());
 }
 

@@ -118,12 +118,12 @@ TEST_CASE("DeviceFiles: an interface under the link is named where there is one"
 
 TEST_CASE("DeviceFiles: what can be listed can be found, and says its own path") {
   const Tree tree("tap1");
-  std::vector<std::string> todo = {"/sys/class/infiniband", "/sys/class/infiniband_verbs",
-                                   "/sys/class/infiniband_mad", "/dev/infiniband"};
+  std::vector<std::string> folders = {"/sys/class/infiniband", "/sys/class/infiniband_verbs",
+                                      "/sys/class/infiniband_mad", "/dev/infiniband"};
   std::size_t files = 0;
-  while (!todo.empty()) {
-    const std::string path = todo.back();
-    todo.pop_back();
+  while (!folders.empty()) {
+    const std::string path = folders.back();
+    folders.pop_back();
     for (const std::string& name : tree.list(path)) {
       const std::string full = path + "/" + name;
       const Place place = tree.files.find(full);
@@ -131,7 +131,7 @@ TEST_CASE("DeviceFiles: what can be listed can be found, and says its own path")
       tree.files.path_of(place, own);
       CHECK(own.view() == full);
       if (place.kind == FileKind::directory) {
-        todo.push_back(full);
+        folders.push_back(full);
         continue;
       }
       ++files;
