@@ -40,6 +40,8 @@ std::optional<NetworkStart> packet_of(const Outer& outer, std::uint16_t ethertyp
       return outer.ethernet();
     case wire::ethertype::kIpv4:
     case wire::ethertype::kIpv6:
+      // What was not captured of the tunnel's own header may be longer than the record.
+      if (!outer.has(1)) return std::nullopt;
       return NetworkStart{ethertype, outer.offset()};
     default:
       return std::nullopt;

@@ -94,11 +94,18 @@ TEST_CASE("what a mirror cut inside its tunnel is cut, not wrong") {
 }
 
 TEST_CASE("a tunnel that ends too early, or is none, is what it is outside") {
-  const Bytes whole = around(gre({0x1000, 0x88be, 0, 1, 0x1001, 1, 0, 7}) + frame({}), 47);
-  for (std::size_t size = 14; size < whole.size(); ++size) {
-    INFO(size);
-    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    find_network(LinkType::ethernet, part);  // under the sanitizers
+  const Bytes erspan = around(gre({0x1000, 0x88be, 0, 1, 0x1001, 1, 0, 7}) + frame({}), 47);
+  // The header says how long its options are, which the record may end in.
+  const Bytes geneve =
+      around(udp_to(6081, {0x0300, 0x0800, 0, 0x2a00, 1, 2, 3, 4, 5, 6}) + packet({}), 17);
+  const Bytes keyed = around(gre({0x3000, 0x0800, 0, 5, 0, 1}) + packet({}), 47);
+  for (const Bytes& whole : {erspan, geneve, keyed}) {
+    for (std::size_t size = 14; size < whole.size(); ++size) {
+      INFO(size);
+      const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      const auto start = find_network(LinkType::ethernet, part);  // under the sanitizers
+      CHECK((!start || start->offset <= size));
+    }
   }
   const auto traffic = [](const Bytes& bytes) {
     return read_packet(LinkType::ethernet, record_of(bytes)).traffic;

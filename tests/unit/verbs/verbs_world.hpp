@@ -38,8 +38,8 @@ class Segment {
   pid_t owner_ = getpid();
 };
 
-inline ibv_context* open_device() {
-  static const Segment segment;
+// In the environment as it is.
+inline ibv_context* open_device_here() {
   int count = 0;
   ibv_device** list = ibv_get_device_list(&count);
   REQUIRE(list != nullptr);
@@ -48,6 +48,11 @@ inline ibv_context* open_device() {
   ibv_free_device_list(list);
   REQUIRE(context != nullptr);
   return context;
+}
+
+inline ibv_context* open_device() {
+  static const Segment segment;
+  return open_device_here();
 }
 
 // A context, a protection domain, a completion queue, and a region for everything.
