@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -21,36 +22,41 @@ namespace softrnic::analysis {
 namespace {
 
 // A region is a large page, and begins at a multiple of its size, so that a block leads to it. It
-// is cut into spans, each of blocks of one size; the first span holds what is said here.
+// is cut into spans, each of blocks of one size; the first span holds what is said here. Blocks
+// that would fill a span badly take several in a row, as of most sizes only one fits into a span.
 constexpr std::size_t kRegion = std::size_t{2} << 20;
 constexpr std::size_t kSpan = std::size_t{16} << 10;
+constexpr std::size_t kLarge = kSpan / 8;  // blocks beyond this take kRow spans in a row
+constexpr std::size_t kRow = 8;
 constexpr std::size_t kSpans = kRegion / kSpan;
 constexpr std::size_t kReserved = 8 * kRegion;  // address space that is asked for at once
 
-// Sizes of blocks: multiples of 16 up to 512, from there four to each power of two.
+// Sizes of blocks: multiples of 16 up to 512, from there sixteen to each power of two.
 constexpr std::size_t kGrain = 16;
 constexpr std::size_t kFine = 512;
 constexpr std::size_t kFineClasses = kFine / kGrain;
-constexpr std::size_t kClasses = kFineClasses + 4 * 5;  // up to a span
+constexpr std::size_t kStepBits = 4;
+constexpr std::size_t kSteps = std::size_t{1} << kStepBits;
+constexpr std::size_t kClasses = kFineClasses + kSteps * 5;  // up to a span
 
 struct Region {
   std::size_t alone;  // bytes of a region that is one block; 0: it has spans
   std::array<std::uint8_t, kSpans> class_of;
 };
-static_assert(sizeof(Region) <= kSpan);
+static_assert(sizeof(Region) <= kSpan && kClasses <= 256);
 
 std::size_t class_for(std::size_t bytes) {
   if (bytes <= kFine) return bytes == 0 ? 0 : (bytes - 1) / kGrain;
   const auto power = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 9: up to 1024
-  const std::size_t quarter = ((bytes - 1) >> (power - 2)) & 3;
-  return kFineClasses + 4 * (power - 9) + quarter;
+  const std::size_t step = ((bytes - 1) >> (power - kStepBits)) & (kSteps - 1);
+  return kFineClasses + kSteps * (power - 9) + step;
 }
 
 std::size_t size_of(std::size_t number) {
   if (number < kFineClasses) return (number + 1) * kGrain;
-  const std::size_t power = 9 + (number - kFineClasses) / 4;
+  const std::size_t power = 9 + (number - kFineClasses) / kSteps;
   return (std::size_t{1} << power) +
-         ((number - kFineClasses) % 4 + 1) * (std::size_t{1} << (power - 2));
+         ((number - kFineClasses) % kSteps + 1) * (std::size_t{1} << (power - kStepBits));
 }
 
 Region* region_of(void* block) {
@@ -84,7 +90,9 @@ class Pool {
     }
     Span& span = open_[number];
     const std::size_t size = size_of(number);
-    if (static_cast<std::size_t>(span.end - span.next) < size) span = new_span(number);
+    if (static_cast<std::size_t>(span.end - span.next) < size) {
+      span = new_span(number, size > kLarge ? kRow : 1);
+    }
     return std::exchange(span.next, span.next + size);
   }
 
@@ -114,11 +122,14 @@ class Pool {
     return begin + kSpan;
   }
 
-  Span new_span(std::size_t number) {
+  // As many spans in a row as are wanted, or what is left of the region.
+  Span new_span(std::size_t number, std::size_t wanted) {
     if (region_ == nullptr || spans_ == kSpans) open_region();
-    region_->class_of[spans_] = static_cast<std::uint8_t>(number);
-    std::byte* const begin = reinterpret_cast<std::byte*>(region_) + spans_++ * kSpan;
-    return {begin, begin + kSpan};
+    const std::size_t row = std::min(wanted, kSpans - spans_);
+    std::fill_n(&region_->class_of[spans_], row, static_cast<std::uint8_t>(number));
+    std::byte* const begin = reinterpret_cast<std::byte*>(region_) + spans_ * kSpan;
+    spans_ += row;
+    return {begin, begin + row * kSpan};
   }
 
   void open_region() {
