@@ -18,12 +18,18 @@ TextTable::TextTable(std::vector<Column> columns)
 }
 
 void TextTable::add(std::initializer_list<std::string_view> cells) {
+  std::size_t size = cells.size();
+  for (const std::string_view cell : cells) size += cell.size();
+  if (pieces_.empty() || pieces_.back().capacity() - pieces_.back().size() < size) {
+    pieces_.emplace_back().reserve(std::max(size, kPiece));
+  }
+  std::string& piece = pieces_.back();
   std::size_t i = 0;
   for (const std::string_view cell : cells) {
     widths_[i] = std::max(widths_[i], text_width(cell));
     if (!cell.empty() && cell != "-") shown_[i] = true;
-    cells_ += cell;
-    cells_ += '\0';
+    piece += cell;
+    piece += '\0';
     ++i;
   }
 }
@@ -32,7 +38,7 @@ std::string_view TextTable::add_line(std::string& line, std::string_view cells) 
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::string_view cell = cells.substr(0, cells.find('\0'));
     cells.remove_prefix(cell.size() + 1);
-    if (!shown_[i] && !cells_.empty()) continue;
+    if (!shown_[i] && !pieces_.empty()) continue;
     const std::size_t fill = widths_[i] - text_width(cell);
     if (columns_[i].align == Align::right) line.append(fill, ' ');
     line += cell;
@@ -53,11 +59,13 @@ void TextTable::write(const TextSink& sink, std::size_t indent, std::string_view
   line += style_end;
   line += '\n';
   sink(line);
-  for (std::string_view cells = cells_; !cells.empty();) {
-    line.assign(indent, ' ');
-    cells = add_line(line, cells);
-    line += '\n';
-    sink(line);
+  for (const std::string_view piece : pieces_) {
+    for (std::string_view cells = piece; !cells.empty();) {
+      line.assign(indent, ' ');
+      cells = add_line(line, cells);
+      line += '\n';
+      sink(line);
+    }
   }
 }
 

@@ -41,9 +41,11 @@ class TextTable {
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;
   std::vector<bool> shown_;
-  // Of all rows, one behind the other, each cell with a NUL at its end: there may be a hundred
-  // thousand rows.
-  std::string cells_;
+  // Of all rows, one behind the other, each cell with a NUL at its end. In pieces that never grow,
+  // each of whole rows: there may be a hundred thousand rows, and one string of them would take
+  // three times its size while it grows.
+  static constexpr std::size_t kPiece = 64 * 1024;
+  std::vector<std::string> pieces_;
 };
 
 // Broken between words so that no line is longer than `width`, each indented.
