@@ -222,7 +222,8 @@ void Analyzer::State::expect_data(NumberSpace& n, const SentPacket& packet) {
   ledger.messages.hold(read.message);
   const std::size_t at = n.reads.insert(
       read, kSortDepth, [](const auto& a, const auto& b) { return a.first.before(b.first); });
-  n.read_front = std::clamp<std::uint64_t>(n.read_front, n.reads_dropped, n.reads_dropped + at);
+  n.read_front =
+      std::clamp(n.read_front, n.reads_dropped, n.reads_dropped + static_cast<std::uint32_t>(at));
   ++n.reads_outstanding;
 }
 

@@ -26,16 +26,21 @@ std::uint32_t CreditLimit::on_request(const wire::OpcodeInfo& opcode) {
 void CreditLimit::on_acknowledge(const wire::Aeth& aeth, bool idle) {
   if (!aeth.syndrome.is_ack()) return;
   if (idle) done_ = asked_;
-  last_ = aeth;
+  last_syndrome_ = aeth.syndrome;
+  last_msn_ = aeth.msn;
   const auto credits = wire::credit_count(aeth.syndrome.value());
   limited_ = credits.has_value();
   if (!limited_) return;
   limit_ = done_ + *credits;
-  limit_msn_ = (aeth.msn + *credits) & wire::Psn::kMask;
+}
+
+std::uint32_t CreditLimit::limit_msn() const {
+  const auto credits = wire::credit_count(last_syndrome_.value());
+  return (last_msn_ + credits.value_or(0)) & wire::Psn::kMask;
 }
 
 bool CreditLimit::is_update(const wire::Aeth& aeth) const {
-  return aeth.syndrome.is_ack() && aeth.msn == last_.msn && aeth.syndrome != last_.syndrome;
+  return aeth.syndrome.is_ack() && aeth.msn == last_msn_ && aeth.syndrome != last_syndrome_;
 }
 
 }  // namespace softrnic::analysis

@@ -32,15 +32,15 @@ class CreditLimit {
   bool is_update(const wire::Aeth& aeth) const;
 
   bool is_limited() const { return limited_; }
-  std::uint32_t limit_msn() const { return limit_msn_; }  // the last message with a receive
+  std::uint32_t limit_msn() const;  // the last message with a receive, where it is limited
 
  private:
   bool limited_ = false;
-  wire::Aeth last_;
+  wire::Syndrome last_syndrome_;  // of the newest acknowledgement
+  std::uint32_t last_msn_ = 0;
   std::uint32_t asked_ = 0;  // receives that requests took so far
   std::uint32_t done_ = 0;   // of them, acknowledged
   std::uint32_t limit_ = 0;  // most that may be asked
-  std::uint32_t limit_msn_ = 0;
 };
 
 }  // namespace softrnic::analysis

@@ -148,47 +148,52 @@ struct Recovery {
   wire::Instant error_time;
 };
 
+// One in each direction of every connection: what is true or false stands together, and nothing is
+// wider than it needs.
 struct NumberSpace {
-  std::uint32_t told_first = kNone;  // PSN that CM told for the first request
+  bool begun = false;             // a request was seen
+  bool read_extent_open = false;  // see open_read
+  bool receiver_sees_gap = false;
+  bool acknowledged = false;  // an answer within the known PSNs came
+  bool msn_known = false;
+  bool forgot = false;  // anything
+
   // --- sending ---
-  bool begun = false;  // a request was seen
-  wire::Psn origin;    // the first one's PSN
-  wire::Psn base;      // the lowest one's
-  wire::Psn next;      // after the highest PSN sent
-  wire::Psn cursor;    // what the sender should send next: `next`, or inside a go-back
-  wire::Psn highest;   // the packet before `next`
+  std::uint32_t told_first = kNone;  // PSN that CM told for the first request
+  wire::Psn origin;                  // the first one's PSN
+  wire::Psn base;                    // the lowest one's
+  wire::Psn next;                    // after the highest PSN sent
+  wire::Psn cursor;   // what the sender should send next: `next`, or inside a go-back
+  wire::Psn highest;  // the packet before `next`
   wire::Instant last_request;
   PsnHistory<SentPacket> sent;
   OnDemand<Recovery> recovery;
 
   // A READ whose number of PSNs is not known yet, as the path MTU is not: the newest request.
-  bool read_extent_open = false;
   wire::Psn open_read;
   std::uint32_t open_read_length = 0;
 
   // --- the receiver, as far as the wire shows it ---
   wire::Psn receiver_expects;
-  bool receiver_sees_gap = false;
 
   // --- answers ---
   wire::Psn unacknowledged;  // all before it is acknowledged
   wire::Psn last_ack;
   std::uint32_t acknowledging_frame = 0;  // the newest that moved it on
-  bool acknowledged = false;              // an answer within the known PSNs came
   wire::Instant last_response;
   std::uint32_t last_response_frame = 0;
   wire::Psn last_response_psn;
   std::uint32_t last_response_checksum = 0;
-  Ring<OutstandingPacket> outstanding;
   std::uint32_t bytes_in_flight = 0;
+  Ring<OutstandingPacket> outstanding;
   Ring<ReadRequest> reads;
   std::uint32_t reads_outstanding = 0;
-  std::uint64_t reads_dropped = 0;  // from the ring's front, so that a read keeps its number
-  std::uint64_t read_front = 0;     // number of the read whose response is next
+  // There are no more READs than frame numbers.
+  std::uint32_t reads_dropped = 0;  // from the ring's front, so that a read keeps its number
+  std::uint32_t read_front = 0;     // number of the read whose response is next
+  std::uint32_t completed = 0;      // messages acknowledged
   PsnHistory<SeenResponse> responses;
-  std::uint32_t completed = 0;  // messages acknowledged
   std::uint32_t msn_base = 0;
-  bool msn_known = false;
   CreditLimit credits;
 
   // --- messages ---
@@ -196,15 +201,14 @@ struct NumberSpace {
   std::uint32_t messages = 0;
 
   // --- forgetting; and entries of each history whose time had come while they were needed ---
-  bool forgot = false;
   wire::Psn forgotten;  // all before it, where it forgot anything
   std::uint32_t sent_owed = 0;
   std::uint32_t responses_owed = 0;
 
-  // From the first PSN seen on, without end: the 24 bits of the wire wrap.
-  std::int64_t next_relative = 0;
+  // From the first PSN seen on, beyond the 24 bits of the wire; it wraps as records do.
+  std::uint32_t next_relative = 0;
   std::int32_t relative(wire::Psn psn) const {
-    return static_cast<std::int32_t>(next_relative + psn.since(next));
+    return static_cast<std::int32_t>(next_relative + static_cast<std::uint32_t>(psn.since(next)));
   }
 
   // Lets go of the oldest READ; says which message it was.
@@ -228,7 +232,7 @@ struct NumberSpace {
   }
 
   void move_next(wire::Psn to) {
-    next_relative += static_cast<std::int64_t>((to - next.value()).value());
+    next_relative += (to - next.value()).value();
     next = to;
     // "Before" and "after" are told apart at half the number space only.
     constexpr std::int32_t kReach = wire::Psn::kWindow / 2;
@@ -261,5 +265,6 @@ struct NumberSpace {
            recovery.memory();
   }
 };
+static_assert(sizeof(NumberSpace) <= 256);
 
 }  // namespace softrnic::analysis

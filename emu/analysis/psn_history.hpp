@@ -8,7 +8,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "analysis/block_pool.hpp"
@@ -22,10 +24,11 @@ class PsnHistory {
   static constexpr std::uint32_t kBound = 1 << 16;
 
   Entry* find(wire::Psn psn) {
-    if (index_ == nullptr) return scan(psn);
+    const std::uint32_t* const index = this->index();
+    if (index == nullptr) return scan(psn);
     for (std::uint32_t i = home(psn);; i = next(i)) {
-      if (index_[i] == kFree) return nullptr;
-      Entry& entry = entries_[index_[i]];
+      if (index[i] == kFree) return nullptr;
+      Entry& entry = entries_[index[i]];
       if (entry.psn == psn) return &entry;
     }
   }
@@ -46,7 +49,7 @@ class PsnHistory {
     }
     const std::uint32_t place = place_of(size_++);
     entries_[place] = value;
-    if (index_ != nullptr) link(place);
+    if (has_index()) link(place);
     ++inserted_;
     return entries_[place];
   }
@@ -60,7 +63,7 @@ class PsnHistory {
   Entry& at(std::uint32_t i) { return entries_[place_of(i)]; }
 
   void pop_front() {
-    if (index_ != nullptr) erase(entries_[head_].psn);
+    if (has_index()) erase(entries_[head_].psn);
     head_ = place_of(1);
     --size_;
     if (room_ > kFewest && size_ * 4 <= room_) resize(2 * size_);
@@ -82,7 +85,7 @@ class PsnHistory {
   std::uint32_t take_inserted() { return std::exchange(inserted_, 0); }
 
   std::size_t memory() const {
-    return room_ * sizeof(Entry) + (index_ != nullptr ? index_size() * sizeof(index_[0]) : 0);
+    return room_ * sizeof(Entry) + (has_index() ? index_size() * sizeof(std::uint32_t) : 0);
   }
 
  private:
@@ -111,45 +114,56 @@ class PsnHistory {
   std::uint32_t next(std::uint32_t i) const { return (i + 1) & (index_size() - 1); }
 
   void link(std::uint32_t place) {
+    std::uint32_t* const index = this->index();
     std::uint32_t i = home(entries_[place].psn);
-    while (index_[i] != kFree) i = next(i);
-    index_[i] = place;
+    while (index[i] != kFree) i = next(i);
+    index[i] = place;
   }
 
   // Takes a PSN out of the index and closes the hole, so that no search ends too early.
   void erase(wire::Psn psn) {
+    std::uint32_t* const index = this->index();
     std::uint32_t hole = home(psn);
-    while (entries_[index_[hole]].psn != psn) hole = next(hole);
-    for (std::uint32_t i = next(hole); index_[i] != kFree; i = next(i)) {
-      const std::uint32_t wanted = home(entries_[index_[i]].psn);
+    while (entries_[index[hole]].psn != psn) hole = next(hole);
+    for (std::uint32_t i = next(hole); index[i] != kFree; i = next(i)) {
+      const std::uint32_t wanted = home(entries_[index[i]].psn);
       const std::uint32_t mask = index_size() - 1;
       if (((i - wanted) & mask) < ((i - hole) & mask)) continue;
-      index_[hole] = index_[i];
+      index[hole] = index[i];
       hole = i;
     }
-    index_[hole] = kFree;
+    index[hole] = kFree;
   }
 
   // Room for a power of two of entries, at least for those there.
   void resize(std::uint32_t room) {
     std::uint32_t capacity = kFewest;
     while (capacity < room) capacity *= 2;
-    auto entries = make_pooled_array<Entry>(capacity);
+    PoolArray<Entry> entries = make_entries(capacity);
     for (std::uint32_t i = 0; i < size_; ++i) entries[i] = at(i);
     entries_ = std::move(entries);
     room_ = capacity;
     head_ = 0;
-    index_ = nullptr;
-    if (capacity <= kScanned) return;
-    index_ = make_pooled_array<std::uint32_t>(index_size());
-    std::fill_n(index_.get(), index_size(), kFree);
+    if (!has_index()) return;
+    std::uninitialized_fill_n(index(), index_size(), kFree);
     for (std::uint32_t place = 0; place < size_; ++place) link(place);
   }
 
+  // The index, where there is one, lies behind the entries in the same block.
+  static_assert(alignof(Entry) >= alignof(std::uint32_t));
+  static PoolArray<Entry> make_entries(std::uint32_t room) {
+    const std::size_t index = room > kScanned ? 2 * sizeof(std::uint32_t) : 0;
+    auto* const entries = static_cast<Entry*>(BlockPool::allocate(room * (sizeof(Entry) + index)));
+    std::uninitialized_value_construct_n(entries, room);
+    return PoolArray<Entry>(entries);
+  }
+  bool has_index() const { return room_ > kScanned; }
+  std::uint32_t* index() const {
+    return has_index() ? reinterpret_cast<std::uint32_t*>(entries_.get() + room_) : nullptr;
+  }
   std::uint32_t index_size() const { return 2 * room_; }
 
   PoolArray<Entry> entries_;
-  PoolArray<std::uint32_t> index_;
   std::uint32_t room_ = 0;
   std::uint32_t head_ = 0;  // where the oldest lies
   std::uint32_t size_ = 0;

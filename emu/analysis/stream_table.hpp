@@ -30,8 +30,8 @@ struct Direction {
   std::uint32_t destination = 0;
   std::uint32_t qpn = 0;                   // destination
   std::uint32_t source_qpn = kUnknownQpn;  // UD
-  wire::Service service{};
   std::uint16_t udp_source_port = 0;
+  wire::Service service{};
   std::uint8_t side = 0;  // of the sender
   PairedBy paired_by = PairedBy::nothing;
   bool owns_stream = false;             // its first packet made the stream
