@@ -48,20 +48,35 @@ void OperationAccount::add(const analysis::Message& message, bool reliable,
   bytes += complete ? message.length : message.payload_bytes;
   switch (message.state) {
     case analysis::MessageState::complete:
-      ++completed;
       break;
     case analysis::MessageState::refused:
-      ++refused;
+      ++failures().refused;
       break;
     case analysis::MessageState::open:
-      ++(reliable ? unanswered : partial);
+      ++(reliable ? failures().unanswered : failures().partial);
       break;
     case analysis::MessageState::abandoned:
-      ++partial;
+      ++failures().partial;
       break;
   }
   const wire::Duration time = latency_of(message);
   if (time.count() >= 0) latency.add(static_cast<std::uint64_t>(time.count()), allowance);
+}
+
+void OperationAccount::add(const OperationAccount& other, HistogramAllowance& allowance) {
+  messages += other.messages;
+  bytes += other.bytes;
+  if (other.failures_ != nullptr) {
+    failures().refused += other.failures_->refused;
+    failures().unanswered += other.failures_->unanswered;
+    failures().partial += other.failures_->partial;
+  }
+  latency.merge(other.latency, allowance);
+}
+
+OperationAccount::Failures& OperationAccount::failures() {
+  if (failures_ == nullptr) failures_ = analysis::make_pooled<Failures>();
+  return *failures_;
 }
 
 void CoveredTime::add(wire::Instant from, wire::Instant to) {
@@ -94,6 +109,7 @@ LossAccount& ConnectionAccount::loss_account() {
 }
 
 std::uint32_t ConnectionAccount::count(analysis::FindingKind kind) {
+  std::vector<FindingCount>& findings = found.change().findings;
   for (FindingCount& known : findings) {
     if (known.kind == kind) return ++known.count;
   }
@@ -102,6 +118,7 @@ std::uint32_t ConnectionAccount::count(analysis::FindingKind kind) {
 }
 
 void ConnectionAccount::count_nak(std::uint8_t syndrome) {
+  std::vector<SyndromeCount>& naks = found.change().naks;
   for (SyndromeCount& known : naks) {
     if (known.syndrome == syndrome) {
       ++known.count;
@@ -117,7 +134,8 @@ std::uint64_t importance(const ConnectionAccount& account, const analysis::Strea
   const bool ended = account.ending == Ending::refused || account.ending == Ending::exhausted;
   const auto microseconds = static_cast<std::uint64_t>(account.time_lost().count()) / 1000;
   const std::uint64_t packets = stream.sides[0].packets + stream.sides[1].packets;
-  const std::uint64_t weight = microseconds * 1000 + std::uint64_t{account.faults} * 1000 + packets;
+  const std::uint64_t weight =
+      microseconds * 1000 + std::uint64_t{account.found->faults} * 1000 + packets;
   return (ended ? kEnded : 0) + std::min(weight, kMost);
 }
 

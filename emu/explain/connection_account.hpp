@@ -15,6 +15,7 @@
 
 #include "analysis/block_pool.hpp"
 #include "analysis/message.hpp"
+#include "analysis/on_demand.hpp"
 #include "analysis/stream.hpp"
 #include "capture/packet_reading.hpp"
 #include "explain/latency_histogram.hpp"
@@ -49,17 +50,32 @@ struct OperationAccount {
   std::uint8_t from = 0;
   // There are no more messages than frame numbers.
   std::uint32_t messages = 0;
-  std::uint32_t completed = 0;
-  std::uint32_t refused = 0;
-  std::uint32_t unanswered = 0;  // of a reliable service, when the capture ended
-  std::uint32_t partial = 0;     // cut short, or its beginning was not captured
-  std::uint64_t bytes = 0;       // announced or seen, once each
-  LatencyHistogram latency;      // of those completed, of reliable services
+  std::uint64_t bytes = 0;   // announced or seen, once each
+  LatencyHistogram latency;  // of those completed, of reliable services
+
+  std::uint32_t completed() const { return messages - refused() - unanswered() - partial(); }
+  std::uint32_t refused() const { return failures_ == nullptr ? 0 : failures_->refused; }
+  // Of a reliable service, when the capture ended.
+  std::uint32_t unanswered() const { return failures_ == nullptr ? 0 : failures_->unanswered; }
+  // Cut short, or its beginning was not captured.
+  std::uint32_t partial() const { return failures_ == nullptr ? 0 : failures_->partial; }
 
   bool is_of(wire::Operation other, std::uint8_t side) const {
     return operation == other && from == side;
   }
   void add(const analysis::Message& message, bool reliable, HistogramAllowance& allowance);
+  void add(const OperationAccount& other, HistogramAllowance& allowance);
+
+ private:
+  // Of most operations every message was completed.
+  struct Failures {
+    std::uint32_t refused = 0;
+    std::uint32_t unanswered = 0;
+    std::uint32_t partial = 0;
+  };
+  Failures& failures();
+
+  analysis::PoolPointer<Failures> failures_;
 };
 
 // In the order in which they first came. A chain: it grows by one now and then in each of a hundred
@@ -109,6 +125,15 @@ struct SyndromeCount {
   std::uint32_t count = 0;
 };
 
+// What the analysis found.
+struct FaultAccount {
+  std::vector<FindingCount> findings;
+  std::vector<SyndromeCount> naks;
+  std::uint32_t faults = 0;
+  std::uint32_t first_fault = 0;  // frame
+  analysis::FindingKind first_fault_kind{};
+};
+
 // Credits told in acknowledgements (IBTA vol. 1, 9.7.7.2).
 struct CreditAccount {
   std::uint32_t told = 0;   // acknowledgements that told of some
@@ -137,12 +162,8 @@ struct ConnectionAccount {
   OperationList operations;
 
   CreditAccount credits;
-  std::vector<FindingCount> findings;
-  std::vector<SyndromeCount> naks;
+  analysis::OnDemand<FaultAccount> found;
   std::unique_ptr<LossAccount> losses;
-  std::uint32_t faults = 0;
-  std::uint32_t first_fault = 0;  // frame
-  analysis::FindingKind first_fault_kind{};
 
   static constexpr std::uint16_t kNoVlan = capture::PacketReading::kNoVlan;
 

@@ -175,9 +175,7 @@ void Explanation::take_gone_messages() {
     }
   }
   for (std::size_t i = 0; i < gone_count_; ++i) {
-    if (walks[i].at == walks[i].end) continue;
-    const auto buckets = walks[i].at->latency.buckets();
-    if (!buckets.empty()) fetch(&buckets[buckets.size() / 2]);
+    if (walks[i].at != walks[i].end) walks[i].at->latency.prefetch();
   }
   for (std::size_t i = 0; i < gone_count_; ++i) take_gone(gone_[i]);
   gone_count_ = 0;
@@ -314,7 +312,8 @@ void Explanation::on_findings(ConnectionAccount& account, const Frame& frame,
     if (taken) offer_finding(account, frame, record, finding, findings);
   }
   if (loss) account.loss_account().recovery.on_packet(frame, record, findings, stream, *this);
-  if (account.detail == nullptr && account.faults == 1 && taken) consider_detail(account, stream);
+  const bool first = account.found->faults == 1;
+  if (account.detail == nullptr && first && taken) consider_detail(account, stream);
 }
 
 void Explanation::on_finding(ConnectionAccount& account, const Frame& frame,
@@ -331,9 +330,10 @@ void Explanation::on_finding(ConnectionAccount& account, const Frame& frame,
   if (is_fault(info)) {
     ++counts_.faults;
     if (info.severity == Severity::error) ++counts_.errors;
-    if (++account.faults == 1) {
-      account.first_fault = frame.number;
-      account.first_fault_kind = finding.kind;
+    FaultAccount& found = account.found.change();
+    if (++found.faults == 1) {
+      found.first_fault = frame.number;
+      found.first_fault_kind = finding.kind;
     }
   }
   if (finding.kind == FindingKind::rnr_nak) ++account.loss_account().rnr_naks;
@@ -373,9 +373,10 @@ void Explanation::offer_finding(const ConnectionAccount& account, const Frame& f
   } else {
     return;
   }
-  const auto same = std::find_if(account.findings.begin(), account.findings.end(),
+  const std::vector<FindingCount>& found = account.found->findings;
+  const auto same = std::find_if(found.begin(), found.end(),
                                  [&](const FindingCount& f) { return f.kind == finding.kind; });
-  const bool repeated = same != account.findings.end() && same->count > 1;
+  const bool repeated = same != found.end() && same->count > 1;
   const bool once = moment.kind == MomentKind::broken_rule || moment.kind == MomentKind::rejected;
   if (repeated && once) return worst_.count_again(record.stream, finding.kind);
   worst_.offer(moment);
@@ -515,13 +516,7 @@ std::vector<OperationAccount> Explanation::operations() const {
         sum = all.emplace(all.end());
         sum->operation = one.operation;
       }
-      sum->messages += one.messages;
-      sum->bytes += one.bytes;
-      sum->completed += one.completed;
-      sum->refused += one.refused;
-      sum->unanswered += one.unanswered;
-      sum->partial += one.partial;
-      sum->latency.merge(one.latency, plenty);
+      sum->add(one, plenty);
     }
   }
   return all;

@@ -81,8 +81,8 @@ class ConnectionJson {
                    {"waited_ns", account_.losses ? account_.losses->rnr_waited.count() : 0}};
     json["naks"] = naks();
     json["credits"] = credits();
-    json["faults"] = account_.faults;
-    json["findings"] = findings_json(account_.findings);
+    json["faults"] = account_.found->faults;
+    json["findings"] = findings_json(account_.found->findings);
     json["first_fault"] = first_fault();
     if (detailed_) add_detail(json);
     return json;
@@ -134,10 +134,10 @@ class ConnectionJson {
                 {"from", one.from},
                 {"messages", one.messages},
                 {"bytes", one.bytes},
-                {"completed", one.completed},
-                {"refused", one.refused},
-                {"unanswered", one.unanswered},
-                {"partial", one.partial},
+                {"completed", one.completed()},
+                {"refused", one.refused()},
+                {"unanswered", one.unanswered()},
+                {"partial", one.partial()},
                 {"latency_ns", latency_json(one.latency)}};
       if (detailed_) {
         Json histogram = Json::array();
@@ -167,7 +167,7 @@ class ConnectionJson {
 
   Json naks() const {
     Json json = Json::object();
-    for (const SyndromeCount& nak : account_.naks) {
+    for (const SyndromeCount& nak : account_.found->naks) {
       json[fmt::format("0x{:02x}", nak.syndrome)] = nak.count;
     }
     return json;
@@ -184,9 +184,9 @@ class ConnectionJson {
   }
 
   Json first_fault() const {
-    if (account_.first_fault == 0) return nullptr;
-    return {{"frame", account_.first_fault},
-            {"kind", analysis::info(account_.first_fault_kind).name}};
+    if (account_.found->first_fault == 0) return nullptr;
+    return {{"frame", account_.found->first_fault},
+            {"kind", analysis::info(account_.found->first_fault_kind).name}};
   }
 
   void add_detail(Json& json) const {
@@ -305,15 +305,15 @@ Json first_fault_json(const Explanation& explanation) {
   std::uint32_t connection = 0;
   for (const std::uint32_t i : explanation.connections()) {
     const ConnectionAccount& account = explanation.account(i);
-    if (account.first_fault == 0) continue;
-    if (first != nullptr && first->first_fault < account.first_fault) continue;
+    if (account.found->first_fault == 0) continue;
+    if (first != nullptr && first->found->first_fault < account.found->first_fault) continue;
     first = &account;
     connection = i;
   }
   if (first == nullptr) return nullptr;
-  return {{"frame", first->first_fault},
+  return {{"frame", first->found->first_fault},
           {"connection", connection},
-          {"kind", analysis::info(first->first_fault_kind).name}};
+          {"kind", analysis::info(first->found->first_fault_kind).name}};
 }
 
 // What the summary points at is in the list, whatever its weight.
@@ -399,10 +399,10 @@ void write_json(const Explanation& explanation, const JsonOptions& options,
     operations.push_back({{"operation", operation_name(one.operation)},
                           {"messages", one.messages},
                           {"bytes", one.bytes},
-                          {"completed", one.completed},
-                          {"refused", one.refused},
-                          {"unanswered", one.unanswered},
-                          {"partial", one.partial},
+                          {"completed", one.completed()},
+                          {"refused", one.refused()},
+                          {"unanswered", one.unanswered()},
+                          {"partial", one.partial()},
                           {"latency_ns", latency_json(one.latency)}});
   }
   out.member("operations", operations);

@@ -281,8 +281,8 @@ class Report {
     for (const OperationAccount& one : all) {
       const LatencyHistogram& latency = one.latency;
       error = std::max(error, latency.samples() == 0 ? 0.0 : latency.error());
-      table.add({operation_text(one.operation), fmt::format("{}", one.completed),
-                 or_dash(one.refused), or_dash(one.unanswered), or_dash(one.partial),
+      table.add({operation_text(one.operation), fmt::format("{}", one.completed()),
+                 or_dash(one.refused()), or_dash(one.unanswered()), or_dash(one.partial()),
                  latency.samples() == 0
                      ? "-"
                      : duration_text(wire::Duration(static_cast<std::int64_t>(latency.min()))),

@@ -5,11 +5,14 @@
 //
 // Many histograms share one allowance of memory. When it is used up a histogram that needs more
 // room joins neighbouring buckets instead; its error() tells how coarse it is then.
+//
+// Two samples, and many connections have no more of an operation, are told by the least and the
+// greatest one alone; buckets are made for the third.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "analysis/block_pool.hpp"
@@ -40,7 +43,7 @@ class LatencyHistogram {
   std::uint64_t min() const { return min_; }
   std::uint64_t max() const { return max_; }
   double mean() const {
-    return samples_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(samples_);
+    return samples_ == 0 ? 0 : static_cast<double>(sum()) / static_cast<double>(samples_);
   }
   // The latency that this share of the samples, 0 to 1, does not exceed: the middle of its bucket,
   // within min() and max(), which are exact. 0 without samples.
@@ -48,9 +51,14 @@ class LatencyHistogram {
   // The greatest relative error of a quantile; below 64 ns an absolute one of 32 ns at most.
   double error() const;
 
-  std::span<const Bucket> buckets() const { return buckets_; }  // ascending
+  std::vector<Bucket> buckets() const;  // ascending
   std::uint64_t lower_bound(const Bucket& bucket) const;
   std::uint64_t upper_bound(const Bucket& bucket) const;  // the first value beyond it
+
+  // A sample will be added soon.
+  void prefetch() const {
+    if (table_ != nullptr) __builtin_prefetch(table_.get());
+  }
 
   // Adds another's samples, at the coarser resolution of the two.
   void merge(const LatencyHistogram& other, HistogramAllowance& allowance);
@@ -59,17 +67,39 @@ class LatencyHistogram {
   static std::uint64_t lower_bound_of(std::uint32_t index);
 
  private:
+  static constexpr std::uint32_t kFewSamples = 2;
+
+  // In front of its buckets, in one block with them.
+  struct Table {
+    std::uint64_t sum = 0;  // of all samples
+    std::uint16_t size = 0;
+    std::uint16_t room = 0;
+    std::uint16_t last = 0;  // where the newest sample went
+    std::uint16_t coarseness = 0;
+
+    Bucket* begin() { return reinterpret_cast<Bucket*>(this + 1); }
+    const Bucket* begin() const { return reinterpret_cast<const Bucket*>(this + 1); }
+    Bucket* end() { return begin() + size; }
+    const Bucket* end() const { return begin() + size; }
+    Bucket& operator[](std::size_t i) { return begin()[i]; }
+  };
+  using TablePointer = std::unique_ptr<Table, analysis::PoolDelete>;
+
+  static TablePointer make_table(std::size_t room);
+  void begin_table(HistogramAllowance& allowance);
+  std::uint64_t sum() const;
+  std::uint16_t coarseness() const {
+    return table_ == nullptr ? std::uint16_t{0} : table_->coarseness;
+  }
+  std::uint64_t middle(const Bucket& bucket) const;
   void count(std::uint32_t fine_index, std::uint64_t times, HistogramAllowance& allowance);
   bool make_room(HistogramAllowance& allowance);
   void coarsen();
 
-  std::vector<Bucket, analysis::PoolAllocator<Bucket>> buckets_;
-  std::uint64_t sum_ = 0;
+  TablePointer table_;  // null: of few samples
   std::uint64_t min_ = 0;
   std::uint64_t max_ = 0;
   std::uint32_t samples_ = 0;  // there are no more than frame numbers
-  std::uint16_t last_ = 0;     // where the newest sample went
-  std::uint16_t coarseness_ = 0;
 };
 
 }  // namespace softrnic::explain

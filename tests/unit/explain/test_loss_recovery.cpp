@@ -209,7 +209,7 @@ TEST_CASE("timeouts without end: the retries are used up") {
   CHECK(e.account().ending == Ending::exhausted);
   CHECK(e.only_loss().gave_up);
   CHECK(e.worst().kind == MomentKind::gave_up);
-  CHECK(e.only_operation().unanswered == 1);
+  CHECK(e.only_operation().unanswered() == 1);
 }
 
 TEST_CASE("an answer at the last moment: nobody gave up") {
