@@ -103,7 +103,7 @@ Addressee Addressee::of(ByteView frame) {
 }
 
 Forwarding::Forwarding(Port& port) : port_(&port) {
-  for (auto* list : {&others_, &firsts_, &mirrors_, &members_}) list->reserve(kPorts);
+  for (auto* list : {&others_, &firsts_, &mirrors_, &members_, &fellows_}) list->reserve(kPorts);
 }
 
 std::span<const std::uint8_t> Forwarding::route(ByteView frame) {
@@ -115,12 +115,13 @@ std::span<const std::uint8_t> Forwarding::route(ByteView frame) {
   note_source(mac_key(frame.data() + 6));
   const std::uint64_t destination = mac_key(frame.data());
   if (destination == last_destination_) return last_answer_;
+  if (destination == last_host_destination_) return to_member(frame);
   return route_unknown(destination, frame);
 }
 
 // Who is there now. What changes meanwhile raises the version again.
 void Forwarding::look_around() {
-  last_source_ = last_destination_ = kNoAddress;
+  last_source_ = last_destination_ = last_host_destination_ = kNoAddress;
   others_.clear();
   firsts_.clear();
   mirrors_.clear();
@@ -185,17 +186,24 @@ std::span<const std::uint8_t> Forwarding::to_host(std::size_t host, std::uint64_
   }
   if (members_.empty()) return flood(frame);
   if (members_.size() == 1) return remember(mac, to_one(members_.front()));
+  fellows_ = members_;
+  std::erase(fellows_, port_->index());
+  last_host_ = host;
+  last_host_destination_ = mac;
+  return to_member(frame);
+}
+
+std::span<const std::uint8_t> Forwarding::to_member(ByteView frame) {
   const Addressee addressee = Addressee::of(frame);
   switch (addressee.kind) {
     case Addressee::Kind::queue_pair:
-      return to_one(owner_of(host, addressee.qpn));
+      return to_one(owner_of(last_host_, addressee.qpn));
     case Addressee::Kind::first:
       return to_one(members_.front());
     case Addressee::Kind::each:
       break;
   }
-  std::erase(members_, port_->index());
-  return members_;
+  return fellows_;
 }
 
 // Whose block the number is of; the first's, which counts it as nobody's, if it is nobody's.

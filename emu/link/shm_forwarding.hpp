@@ -44,6 +44,7 @@ class Forwarding {
   std::span<const std::uint8_t> route_unknown(std::uint64_t mac, wire::ByteView frame);
   std::span<const std::uint8_t> flood(wire::ByteView frame);
   std::span<const std::uint8_t> to_host(std::size_t host, std::uint64_t mac, wire::ByteView frame);
+  std::span<const std::uint8_t> to_member(wire::ByteView frame);  // of the host looked at last
   std::span<const std::uint8_t> to_one(std::size_t port);
   std::span<const std::uint8_t> remember(std::uint64_t mac, std::span<const std::uint8_t> ports);
   std::size_t owner_of(std::size_t host, std::uint32_t qpn) const;
@@ -62,7 +63,10 @@ class Forwarding {
   std::vector<std::uint8_t> others_;  // stations besides us
   std::vector<std::uint8_t> firsts_;  // of each host, if it is not us
   std::vector<std::uint8_t> mirrors_;
-  std::vector<std::uint8_t> members_;  // of the host looked at last, we among them
+  std::size_t last_host_ = 0;
+  std::uint64_t last_host_destination_ = kNoAddress;  // its address, when it has several members
+  std::vector<std::uint8_t> members_;                 // of the host looked at last, we among them
+  std::vector<std::uint8_t> fellows_;                 // and without us
   std::array<std::uint8_t, 1> one_{};
 };
 
