@@ -12,8 +12,14 @@ bool Engine::turn(wire::Instant now) {
   active |= receive_looped(now);
   active |= parts_.scheduler.expire(now, kTimersPerTurn) > 0;
   active |= discover(now);
+  active |= transmit(now);
+  return active;
+}
+
+bool Engine::transmit(wire::Instant now) {
+  last_turn_ = now;
   parts_.scheduler.settle(now);
-  active |= parts_.sender.transmit(now);
+  const bool active = parts_.sender.transmit(now);
   parts_.frames.flush(now);
   return active;
 }

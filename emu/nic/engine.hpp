@@ -42,6 +42,8 @@ class Engine {
   Engine(const Parts& parts, bool announce) : parts_(parts), announce_(announce) {}
 
   bool turn(wire::Instant now);
+  // The last part of a turn alone: what was posted.
+  bool transmit(wire::Instant now);
   // Instant::min() when there is work at once.
   wire::Instant next_deadline() const;
   // When the crank was last turned. The reference stays good, as a clock.

@@ -628,6 +628,12 @@ void Nic::add_neighbor(const wire::Gid& address, const wire::MacAddress& mac) {
 
 // ---------------------------------------------------------------- the crank
 
+bool Nic::transmit(wire::Instant now) {
+  const bool active = impl_->engine.transmit(now);
+  if (impl_->overruns.seen()) return turn(now);
+  return active;
+}
+
 bool Nic::turn(wire::Instant now) {
   const bool active = impl_->engine.turn(now);
   if (!impl_->overruns.take()) return active;

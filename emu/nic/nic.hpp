@@ -189,6 +189,9 @@ class Nic {
   // One turn of the crank: receives a burst, handles due deadlines, transmits a burst. True when it
   // did anything; call again then. Bounded work.
   bool turn(wire::Instant now);
+  // Only transmits a burst, of what was posted: who posts one request at a time need not look each
+  // time whether something has come.
+  bool transmit(wire::Instant now);
   // When turn() must be called although no frame has arrived; Instant::min() when at once.
   wire::Instant next_deadline() const;
   // Readable when frames have arrived; -1 when the link has none.

@@ -28,6 +28,8 @@ using wire::Instant;
 
 // How many turns a doorbell is worth; the rest is for whoever polls, or the thread.
 constexpr int kDoorbellTurns = 4;
+// And which of them looks for what has come besides, for a program that posts and posts.
+constexpr unsigned kDoorbellsToReceive = 16;
 // A fault script has some hundred rules at most.
 constexpr std::size_t kMostFaultBytes = 1 << 20;
 
@@ -211,16 +213,19 @@ void Adapter::at_exit() {
 void Adapter::ring_doorbell() {
   if (silent_) return;
   const Instant now = real_now();
-  for (int i = 0; i < kDoorbellTurns && nic_->turn(now); ++i) {
+  const bool receives = ++doorbells_ % kDoorbellsToReceive == 0;
+  receives ? nic_->turn(now) : nic_->transmit(now);
+  for (int i = 1; i < kDoorbellTurns && nic_->next_deadline() == Instant::min(); ++i) {
+    nic_->turn(now);
   }
-  progress_->left(now);
+  progress_->called(now, real_now());
 }
 
 void Adapter::poll() {
   if (silent_) return;
   const Instant now = real_now();
-  nic_->turn(now);
-  progress_->polled(now);
+  const bool active = nic_->turn(now);
+  progress_->called(now, active ? real_now() : now);
 }
 
 void Adapter::be_patient(std::uint32_t empty_polls) {

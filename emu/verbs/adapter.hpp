@@ -123,6 +123,7 @@ class Adapter {
   std::shared_ptr<link::CaptureFile> capture_;
   std::unique_ptr<Progress> progress_;
   Patience patience_;
+  unsigned doorbells_ = 0;
   // Frames neither come nor go: in the child of a fork, and when the process ends.
   bool silent_ = false;
   bool inherited_ = false;  // the child of a fork

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "nic/event_loop.hpp"
 
@@ -23,8 +24,25 @@ using wire::Instant;
 
 // So many turns at a time, then whoever waits for the NIC gets it.
 constexpr int kTurnsAtOnce = 16;
+// A yield costs as much as several looks at a link.
+constexpr int kLooksAYield = 8;
+constexpr int kPauses = 8;
+// After frames were found, about a microsecond and a half: those of a stream gather meanwhile, to
+// be taken and acknowledged together; a peer that waits for an answer takes as long to come back.
+constexpr int kPausesToGather = 64;
 // The default of 50 us would be longer than the nap it belongs to.
 constexpr unsigned long kTimerSlackNanoseconds = 1000;
+
+// Between two looks: who wants the NIC gets it meanwhile.
+void pause(int times) {
+  for (int i = 0; i < times; ++i) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb");
+#endif
+  }
+}
 
 timespec timespec_of(wire::Duration duration) {
   const std::int64_t ns = std::max<std::int64_t>(duration.count(), 0);
@@ -79,27 +97,32 @@ void Progress::end() {
   thread_.join();
 }
 
-void Progress::polled(Instant now) {
-  if (armed_.load(std::memory_order_relaxed) > 0 || ++empty_polls_ < kPollsToBelieve) {
-    return left(now);
-  }
-  empty_polls_ = kPollsToBelieve;
-  last_poll_.store(now, std::memory_order_relaxed);
-  // It sleeps at the link, which will wake it no more: it must look whether we still poll.
-  if (wakes_.load(std::memory_order_relaxed) > now + kLongestNap) kick(now);
+void Progress::called(Instant from, Instant now) {
+  const wire::Duration since = from - std::exchange(last_call_, now);
+  const bool close = since <= kClose;
+  in_calls_.store(
+      in_calls_.load(std::memory_order_relaxed) + (now - from) + (close ? since : wire::Duration{}),
+      std::memory_order_relaxed);
+  // It will soon look for itself whether we still call.
+  if (napping_.load(std::memory_order_relaxed)) return;
+  calls_ = close ? calls_ + 1 : 0;
+  if (armed_.load(std::memory_order_relaxed) > 0 || calls_ < kCallsToBelieve) return left(now);
+  if (calls_often_.exchange(true, std::memory_order_relaxed)) return;
+  // It may sleep at the link, which will wake it no more.
+  if (wakes_.load(std::memory_order_relaxed) > now) kick(now);
 }
 
 void Progress::left(Instant now) {
-  // It will soon look for itself. (Who polls may have begun to just when it went to sleep.)
-  if (is_polled(now) && wakes_.load(std::memory_order_relaxed) <= now + kLongestNap) return;
+  // It is awake, or is just being woken.
+  if (wakes_.load(std::memory_order_relaxed) <= now) return;
   const bool waits = nic_.link().prepare_wait();
   const Instant due = waits ? nic_.next_deadline() : Instant::min();
   if (due < wakes_.load(std::memory_order_relaxed)) kick(now);
 }
 
 void Progress::take_over(Instant now) {
-  last_poll_.store(Instant{}, std::memory_order_relaxed);
-  empty_polls_ = 0;
+  calls_ = 0;
+  calls_often_.store(false, std::memory_order_relaxed);
   if (napping_.load(std::memory_order_relaxed)) return kick(now);
   left(now);
 }
@@ -111,20 +134,14 @@ void Progress::kick(Instant now) {
   [[maybe_unused]] const ssize_t written = ::write(bell_.get(), &one, sizeof(one));
 }
 
-bool Progress::is_polled(Instant now) const {
-  return armed_.load(std::memory_order_relaxed) == 0 &&
-         now - last_poll_.load(std::memory_order_relaxed) < kStillPolling;
-}
-
 void Progress::run() {
   prctl(PR_SET_NAME, "softrnic");
   prctl(PR_SET_TIMERSLACK, kTimerSlackNanoseconds);
   ask_for_quick_wakes();
   wire::Duration nap = kShortestNap;
   while (!ending_.load()) {
-    const Instant now = real_now();
-    if (is_polled(now)) {
-      sleep_until(now + nap, false);
+    if (calls_often_.load(std::memory_order_relaxed)) {
+      if (!take_nap(nap)) calls_often_.store(false, std::memory_order_relaxed);
       nap = std::min(2 * nap, kLongestNap);
     } else {
       nap = kShortestNap;
@@ -133,20 +150,38 @@ void Progress::run() {
   }
 }
 
+bool Progress::take_nap(wire::Duration nap) {
+  const Instant from = real_now();
+  const wire::Duration before = in_calls_.load(std::memory_order_relaxed);
+  sleep_until(from + nap, false);
+  return in_calls_.load(std::memory_order_relaxed) - before >= (real_now() - from) / kShare;
+}
+
 Instant Progress::serve() {
-  for (;;) {
+  bool may_spin = eagerness_.may_spin();
+  Instant busy = real_now();
+  for (int looks = 1;; ++looks) {
+    const Instant now = real_now();
+    bool worked = false;
     {
       const std::lock_guard held(mutex_);
-      bool active = true;
-      for (int i = 0; active && i < kTurnsAtOnce; ++i) active = nic_.turn(real_now());
-      if (!active && nic_.link().prepare_wait()) {
+      wakes_.store(Instant::min(), std::memory_order_relaxed);  // it is awake
+      bool active = nic_.turn(now);
+      worked = active;
+      for (int i = 1; active && i < kTurnsAtOnce; ++i) active = nic_.turn(real_now());
+      if (calls_often_.load(std::memory_order_relaxed)) return Instant::min();
+      const bool spins = may_spin && now - busy < kSpin;
+      if (!active && !worked && !spins && nic_.link().prepare_wait()) {
         const Instant due = nic_.next_deadline();
         wakes_.store(due, std::memory_order_relaxed);
+        if (may_spin) eagerness_.left_alone();
         return due;
       }
       if (ending_.load()) return Instant::min();
     }
-    sched_yield();
+    pause(worked ? kPausesToGather : kPauses);
+    if (worked || looks % kLooksAYield == 0) may_spin = eagerness_.yield() && may_spin;
+    if (worked) busy = real_now();
   }
 }
 

@@ -545,5 +545,35 @@ TEST_CASE("a peer that comes up late is reached by the retries") {
   CHECK(a.buffer == b.buffer);
 }
 
+TEST_CASE("what was posted is sent without a look at what has come") {
+  NicWorld world;
+  Nic& one = world.add(1);
+  Nic& other = world.add(2);
+  Endpoint a = make_endpoint(one, Service::reliable_connection, kHalf);
+  Endpoint b = make_endpoint(other, Service::reliable_connection, kHalf);
+  connect(a, gid("10.0.0.1"), b, gid("10.0.0.2"), RoceVersion::v2);
+  transport::SendRequest write;
+  write.operation = SendOperation::rdma_write;
+  write.remote_address = b.address();
+  write.remote_key = b.keys.remote;
+  a.send(write, 0, 8);
+  world.settle();  // the neighbours know each other now
+  expect_success(a, {0});
+
+  a.buffer[0] = std::byte{0x5a};
+  write.id = 1;
+  a.send(write, 0, 8);
+  CHECK(one.transmit(world.now()));
+  CHECK_FALSE(one.transmit(world.now()));
+  while (other.turn(world.now())) {
+  }
+  CHECK(b.buffer[0] == std::byte{0x5a});
+  // The acknowledgement is there and waits for a turn.
+  one.transmit(world.now());
+  CHECK(a.poll().empty());
+  world.settle();
+  expect_success(a, {1});
+}
+
 }  // namespace
 }  // namespace softrnic::nic::test
