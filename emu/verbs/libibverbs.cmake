@@ -64,7 +64,7 @@ set_target_properties(softrnic_libibverbs PROPERTIES
   LINK_DEPENDS ${CMAKE_CURRENT_BINARY_DIR}/verbs/libibverbs.map)
 target_link_libraries(softrnic_libibverbs PRIVATE softrnic_options
   $<LINK_LIBRARY:WHOLE_ARCHIVE,softrnic_verbs> Threads::Threads)
-target_link_options(softrnic_libibverbs PRIVATE
+target_link_options(softrnic_libibverbs PRIVATE ${SOFTRNIC_LTO_LINK}
   -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/verbs/libibverbs.map -Wl,--no-undefined
   -Wl,-z,relro -Wl,-z,now)
 install(TARGETS softrnic_libibverbs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/softrnic COMPONENT softrnic)
