@@ -19,6 +19,10 @@ namespace softrnic::analysis {
 class MessageStore {
  public:
   using Sink = std::function<void(const Message&)>;
+  using Messages = PagedArray<Message, 7>;
+  // Blocks of this size are free again in the BlockPool after let_go_of_all(): one for every 128
+  // messages that were kept at the same time.
+  static constexpr std::size_t kPageBytes = Messages::kPage * sizeof(Message);
 
   MessageStore(bool forgets, Sink sink) : forgets_(forgets), sink_(std::move(sink)) {}
 
@@ -62,16 +66,15 @@ class MessageStore {
     unheld_.clear();
   }
 
-  // Tells of every message that is still here, in no order; nothing may refer to one any more.
+  // Tells of every message that is still here, in no order, and keeps none; nothing may refer to
+  // one any more.
   void let_go_of_all() {
     if (!forgets_) return;
-    unheld_.clear();
     for (std::uint32_t index = 0; index < messages_.size(); ++index) {
-      if (holders_[index] == kGone) continue;
-      holders_[index] = 0;
-      unheld_.push_back(index);
+      if (holders_[index] != kGone && sink_) sink_(messages_[index]);
     }
-    let_go();
+    messages_ = Messages();
+    for (auto* numbers : {&holders_, &free_, &unheld_}) *numbers = std::vector<std::uint32_t>();
   }
 
   std::size_t memory() const {
@@ -84,7 +87,7 @@ class MessageStore {
 
   bool forgets_;
   Sink sink_;
-  PagedArray<Message, 7> messages_;
+  Messages messages_;
   std::size_t count_ = 0;
   std::vector<std::uint32_t> holders_;  // of each; kGone: free
   std::vector<std::uint32_t> free_;

@@ -23,7 +23,7 @@ void TextTable::add(std::initializer_list<std::string_view> cells) {
   if (pieces_.empty() || pieces_.back().capacity() - pieces_.back().size() < size) {
     pieces_.emplace_back().reserve(std::max(size, kPiece));
   }
-  std::string& piece = pieces_.back();
+  Piece& piece = pieces_.back();
   std::size_t i = 0;
   for (const std::string_view cell : cells) {
     widths_[i] = std::max(widths_[i], text_width(cell));

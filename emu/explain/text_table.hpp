@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/block_pool.hpp"
+#include "analysis/message_store.hpp"
+
 namespace softrnic::explain {
 
 // Takes text piece by piece.
@@ -43,9 +46,11 @@ class TextTable {
   std::vector<bool> shown_;
   // Of all rows, one behind the other, each cell with a NUL at its end. In pieces that never grow,
   // each of whole rows: there may be a hundred thousand rows, and one string of them would take
-  // three times its size while it grows.
-  static constexpr std::size_t kPiece = 64 * 1024;
-  std::vector<std::string> pieces_;
+  // three times its size while it grows. The analysis' messages are gone by the time a table is
+  // made, and the pieces take the place of their pages.
+  using Piece = std::basic_string<char, std::char_traits<char>, analysis::PoolAllocator<char>>;
+  static constexpr std::size_t kPiece = analysis::MessageStore::kPageBytes - 1;  // and a NUL
+  std::vector<Piece> pieces_;
 };
 
 // Broken between words so that no line is longer than `width`, each indented.
