@@ -222,8 +222,7 @@ void Analyzer::State::expect_data(NumberSpace& n, const SentPacket& packet) {
   ledger.messages.hold(read.message);
   const std::size_t at = n.reads.insert(
       read, kSortDepth, [](const auto& a, const auto& b) { return a.first.before(b.first); });
-  n.read_front =
-      std::clamp(n.read_front, n.reads_dropped, n.reads_dropped + static_cast<std::uint32_t>(at));
+  n.read_front = std::min(n.read_front, static_cast<std::uint16_t>(at));
   ++n.reads_outstanding;
 }
 

@@ -26,8 +26,8 @@ std::uint32_t CreditLimit::on_request(const wire::OpcodeInfo& opcode) {
 void CreditLimit::on_acknowledge(const wire::Aeth& aeth, bool idle) {
   if (!aeth.syndrome.is_ack()) return;
   if (idle) done_ = asked_;
-  last_syndrome_ = aeth.syndrome;
-  last_msn_ = aeth.msn;
+  last_msn_ = aeth.msn & wire::Psn::kMask;
+  last_credits_ = aeth.syndrome.value() & 0x1fu;
   const auto credits = wire::credit_count(aeth.syndrome.value());
   limited_ = credits.has_value();
   if (!limited_) return;
@@ -35,12 +35,12 @@ void CreditLimit::on_acknowledge(const wire::Aeth& aeth, bool idle) {
 }
 
 std::uint32_t CreditLimit::limit_msn() const {
-  const auto credits = wire::credit_count(last_syndrome_.value());
+  const auto credits = wire::credit_count(last_credits_);
   return (last_msn_ + credits.value_or(0)) & wire::Psn::kMask;
 }
 
 bool CreditLimit::is_update(const wire::Aeth& aeth) const {
-  return aeth.syndrome.is_ack() && aeth.msn == last_msn_ && aeth.syndrome != last_syndrome_;
+  return aeth.syndrome.is_ack() && aeth.msn == last_msn_ && aeth.syndrome.value() != last_credits_;
 }
 
 }  // namespace softrnic::analysis

@@ -35,9 +35,10 @@ class CreditLimit {
   std::uint32_t limit_msn() const;  // the last message with a receive, where it is limited
 
  private:
-  bool limited_ = false;
-  wire::Syndrome last_syndrome_;  // of the newest acknowledgement
-  std::uint32_t last_msn_ = 0;
+  // Of the newest acknowledgement: its MSN, and what its syndrome says of credits.
+  std::uint32_t last_msn_ : 24 = 0;
+  std::uint32_t last_credits_ : 5 = 0;
+  bool limited_ : 1 = false;
   std::uint32_t asked_ = 0;  // receives that requests took so far
   std::uint32_t done_ = 0;   // of them, acknowledged
   std::uint32_t limit_ = 0;  // most that may be asked

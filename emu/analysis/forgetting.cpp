@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/forgetting.hpp"
 
+#include <algorithm>
+
 #include "analysis/request_sequence.hpp"
 
 namespace softrnic::analysis {
@@ -52,7 +54,7 @@ void Forgetting::make_room() {
     const bool response = (oldest & 1) != 0;
     if ((response ? n->responses.size() : n->sent.size()) <= kLeast) continue;
     const bool needed = response ? is_response_needed(*n) : is_sent_needed(d, *n);
-    if (needed && owed_ < remembered_) {
+    if (needed && owed_ < std::min(remembered_, kMostOwed)) {
       ++owed_;
       ++(response ? n->responses_owed : n->sent_owed);
     } else if (response) {

@@ -23,6 +23,8 @@ class Forgetting {
   // READs and atomics that may outlive the packet that asked for them, as the capture lacks an
   // answer.
   static constexpr std::size_t kMostReads = 256;
+  // Packets kept as they wait for their answer, whatever `remembered` is.
+  static constexpr std::uint32_t kMostOwed = 0xffff;
 
   Forgetting(std::uint32_t remembered, Ledger& ledger, StreamTable& streams)
       : remembered_(remembered), ledger_(ledger), streams_(streams) {}

@@ -151,12 +151,16 @@ struct Recovery {
 // One in each direction of every connection: what is true or false stands together, and nothing is
 // wider than it needs.
 struct NumberSpace {
-  bool begun = false;             // a request was seen
-  bool read_extent_open = false;  // see open_read
-  bool receiver_sees_gap = false;
-  bool acknowledged = false;  // an answer within the known PSNs came
-  bool msn_known = false;
-  bool forgot = false;  // anything
+  bool begun : 1 = false;             // a request was seen
+  bool read_extent_open : 1 = false;  // see open_read
+  bool receiver_sees_gap : 1 = false;
+  bool acknowledged : 1 = false;  // an answer within the known PSNs came
+  bool msn_known : 1 = false;
+  bool forgot : 1 = false;       // anything
+  std::uint16_t read_front = 0;  // the read, among `reads`, whose response is next
+  // Entries of each history that were to be forgotten while they were needed.
+  std::uint16_t sent_owed = 0;
+  std::uint16_t responses_owed = 0;
 
   // --- sending ---
   std::uint32_t told_first = kNone;  // PSN that CM told for the first request
@@ -185,13 +189,10 @@ struct NumberSpace {
   wire::Psn last_response_psn;
   std::uint32_t last_response_checksum = 0;
   std::uint32_t bytes_in_flight = 0;
-  Ring<OutstandingPacket> outstanding;
-  Ring<ReadRequest> reads;
+  Ring<OutstandingPacket, std::uint16_t> outstanding;
+  Ring<ReadRequest, std::uint16_t> reads;
   std::uint32_t reads_outstanding = 0;
-  // There are no more READs than frame numbers.
-  std::uint32_t reads_dropped = 0;  // from the ring's front, so that a read keeps its number
-  std::uint32_t read_front = 0;     // number of the read whose response is next
-  std::uint32_t completed = 0;      // messages acknowledged
+  std::uint32_t completed = 0;  // messages acknowledged
   PsnHistory<SeenResponse> responses;
   std::uint32_t msn_base = 0;
   CreditLimit credits;
@@ -200,10 +201,8 @@ struct NumberSpace {
   std::uint32_t open_message = kNone;
   std::uint32_t messages = 0;
 
-  // --- forgetting; and entries of each history whose time had come while they were needed ---
+  // --- forgetting ---
   wire::Psn forgotten;  // all before it, where it forgot anything
-  std::uint32_t sent_owed = 0;
-  std::uint32_t responses_owed = 0;
 
   // From the first PSN seen on, beyond the 24 bits of the wire; it wraps as records do.
   std::uint32_t next_relative = 0;
@@ -217,8 +216,7 @@ struct NumberSpace {
     const std::uint32_t message = oldest.message;
     if (!oldest.finished && reads_outstanding > 0) --reads_outstanding;
     reads.pop_front();
-    ++reads_dropped;
-    if (read_front < reads_dropped) read_front = reads_dropped;
+    if (read_front > 0) --read_front;
     return message;
   }
 
@@ -265,6 +263,6 @@ struct NumberSpace {
            recovery.memory();
   }
 };
-static_assert(sizeof(NumberSpace) <= 256);
+static_assert(sizeof(NumberSpace) <= 208);
 
 }  // namespace softrnic::analysis

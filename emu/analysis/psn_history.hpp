@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,7 @@ namespace softrnic::analysis {
 template <class Entry>  // has a member `wire::Psn psn`
 class PsnHistory {
  public:
-  static constexpr std::uint32_t kBound = 1 << 16;
+  static constexpr std::uint32_t kBound = (1 << 16) - 1;
 
   Entry* find(wire::Psn psn) {
     const std::uint32_t* const index = this->index();
@@ -44,8 +45,8 @@ class PsnHistory {
     if (size_ == kBound) {
       drop(front());
       pop_front();
-    } else if (size_ == room_) {
-      resize(2 * size_);
+    } else if (size_ == room()) {
+      resize(2u * size_);
     }
     const std::uint32_t place = place_of(size_++);
     entries_[place] = value;
@@ -64,9 +65,9 @@ class PsnHistory {
 
   void pop_front() {
     if (has_index()) erase(entries_[head_].psn);
-    head_ = place_of(1);
+    head_ = static_cast<std::uint16_t>(place_of(1));
     --size_;
-    if (room_ > kFewest && size_ * 4 <= room_) resize(2 * size_);
+    if (room() > kFewest && size_ * 4u <= room()) resize(2u * size_);
   }
 
   // The oldest will be looked at soon.
@@ -78,14 +79,14 @@ class PsnHistory {
   void trim() {
     std::uint32_t room = kFewest;
     while (room < size_) room *= 2;
-    if (room < room_) resize(room);
+    if (room < this->room()) resize(room);
   }
 
   // Entries that were added since this was asked last.
-  std::uint32_t take_inserted() { return std::exchange(inserted_, 0); }
+  std::uint32_t take_inserted() { return std::exchange(inserted_, std::uint16_t{0}); }
 
   std::size_t memory() const {
-    return room_ * sizeof(Entry) + (has_index() ? index_size() * sizeof(std::uint32_t) : 0);
+    return room() * sizeof(Entry) + (has_index() ? index_size() * sizeof(std::uint32_t) : 0);
   }
 
  private:
@@ -101,7 +102,8 @@ class PsnHistory {
     return nullptr;
   }
 
-  std::uint32_t place_of(std::uint32_t i) const { return (head_ + i) & (room_ - 1); }
+  std::uint32_t room() const { return (1u << room_bits_) >> 1; }
+  std::uint32_t place_of(std::uint32_t i) const { return (head_ + i) & (room() - 1); }
 
   // Sixteen neighbouring PSNs share a cache line; READs, whose PSNs lie far apart, are spread.
   static constexpr std::uint32_t kLine = 16;
@@ -142,7 +144,7 @@ class PsnHistory {
     PoolArray<Entry> entries = make_entries(capacity);
     for (std::uint32_t i = 0; i < size_; ++i) entries[i] = at(i);
     entries_ = std::move(entries);
-    room_ = capacity;
+    room_bits_ = static_cast<std::uint8_t>(std::bit_width(capacity));
     head_ = 0;
     if (!has_index()) return;
     std::uninitialized_fill_n(index(), index_size(), kFree);
@@ -157,17 +159,17 @@ class PsnHistory {
     std::uninitialized_value_construct_n(entries, room);
     return PoolArray<Entry>(entries);
   }
-  bool has_index() const { return room_ > kScanned; }
+  bool has_index() const { return room() > kScanned; }
   std::uint32_t* index() const {
-    return has_index() ? reinterpret_cast<std::uint32_t*>(entries_.get() + room_) : nullptr;
+    return has_index() ? reinterpret_cast<std::uint32_t*>(entries_.get() + room()) : nullptr;
   }
-  std::uint32_t index_size() const { return 2 * room_; }
+  std::uint32_t index_size() const { return 2 * room(); }
 
   PoolArray<Entry> entries_;
-  std::uint32_t room_ = 0;
-  std::uint32_t head_ = 0;  // where the oldest lies
-  std::uint32_t size_ = 0;
-  std::uint32_t inserted_ = 0;
+  std::uint16_t head_ = 0;  // where the oldest lies
+  std::uint16_t size_ = 0;
+  std::uint16_t inserted_ = 0;
+  std::uint8_t room_bits_ = 0;  // its width as a number; 0: there is no room
 };
 
 }  // namespace softrnic::analysis

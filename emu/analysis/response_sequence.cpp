@@ -375,8 +375,8 @@ void ResponseSequence::learn(Observation& o, const Message& message) {
 
 // An acknowledgement behind a READ or atomic that has no response yet: the response was lost.
 void ResponseSequence::miss_reads(Observation& o, Psn end) {
-  while (n_.read_front - n_.reads_dropped < n_.reads.size()) {
-    ReadRequest& read = n_.reads[n_.read_front - n_.reads_dropped];
+  while (n_.read_front < n_.reads.size()) {
+    ReadRequest& read = n_.reads[n_.read_front];
     if (read.end().after(end)) return;
     ++n_.read_front;
     if (read.finished || read.missed) continue;
@@ -438,11 +438,11 @@ void ResponseSequence::on_data(Observation& o) {
     return;
   }
   link(o, read->first);
-  const std::uint64_t number = n_.reads_dropped + n_.reads.index_of(*read);
+  const std::size_t place = n_.reads.index_of(*read);
   if (SeenResponse* first = n_.responses.find(psn)) {
     on_repeated_data(o, *read, *first);
   } else {
-    on_first_data(o, *read, number);
+    on_first_data(o, *read, place);
   }
 }
 
@@ -485,13 +485,13 @@ void ResponseSequence::on_repeated_data(Observation& o, ReadRequest& read, SeenR
   if (!o.psn().before(read.next_response)) read.next_response = o.psn() + 1;
 }
 
-void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uint64_t number) {
+void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::size_t place) {
   const Psn psn = o.psn();
   if (Recovery* recovery = n_.recovery.if_changed();
       recovery != nullptr && recovery->implied.psn == psn) {
     recovery->implied.pending = false;
   }
-  check_order(o, read, number);
+  check_order(o, read, place);
   const bool new_ground = !psn.before(n_.unacknowledged);
   if (new_ground) {
     progress(o, psn + 1);
@@ -534,24 +534,24 @@ void ResponseSequence::on_first_data(Observation& o, ReadRequest& read, std::uin
 }
 
 // Responses come in the order of their PSNs; one that is ahead shows that others were lost.
-void ResponseSequence::check_order(Observation& o, ReadRequest& read, std::uint64_t number) {
+void ResponseSequence::check_order(Observation& o, ReadRequest& read, std::size_t place) {
   const Psn psn = o.psn();
   std::uint64_t missing = 0;
   Psn expected = psn;
-  for (; n_.read_front < number; ++n_.read_front) {
-    ReadRequest& before = n_.reads[n_.read_front - n_.reads_dropped];
+  for (; n_.read_front < place; ++n_.read_front) {
+    ReadRequest& before = n_.reads[n_.read_front];
     if (before.finished || before.missed) continue;
     before.missed = true;
     const std::uint64_t of_it = as_count(before.end().since(before.next_response));
     if (of_it != 0 && missing == 0) expected = before.next_response;
     missing += of_it;
   }
-  if (number >= n_.read_front && psn.after(read.next_response)) {
+  if (place >= n_.read_front && psn.after(read.next_response)) {
     if (missing == 0) expected = read.next_response;
     missing += as_count(psn.since(read.next_response));
   }
   if (!psn.before(read.next_response)) read.next_response = psn + 1;
-  if (read.next_response == read.end() && n_.read_front == number) ++n_.read_front;
+  if (read.next_response == read.end() && n_.read_front == place) ++n_.read_front;
   if (missing == 0) return;
   o.find(FindingKind::read_response_missing, 0, expected.value(), missing);
   imply(o, expected);

@@ -31,7 +31,7 @@ class ResponseSequence {
   void on_rnr_nak(Observation& o);
   void on_data(Observation& o);
   void learn_mtu(Observation& o);
-  void on_first_data(Observation& o, ReadRequest& read, std::uint64_t number);
+  void on_first_data(Observation& o, ReadRequest& read, std::size_t place);
   void on_data_for_nothing(Observation& o);
   void on_repeated_data(Observation& o, ReadRequest& read, SeenResponse& first);
 
@@ -41,7 +41,7 @@ class ResponseSequence {
   void complete(Observation& o, std::uint32_t message);
   void learn(Observation& o, const Message& message);
   void miss_reads(Observation& o, wire::Psn end);
-  void check_order(Observation& o, ReadRequest& read, std::uint64_t number);
+  void check_order(Observation& o, ReadRequest& read, std::size_t place);
   void check_size(Observation& o, const ReadRequest& read);
   void check_msn(Observation& o, std::uint32_t slack);
   void link(Observation& o, wire::Psn psn);

@@ -11,7 +11,8 @@
 
 namespace softrnic::analysis {
 
-template <class T>
+// `Count` holds the number of elements; who fills it sees to that.
+template <class T, class Count = std::uint32_t>
 class Ring {
  public:
   std::size_t size() const { return size_; }
@@ -29,15 +30,15 @@ class Ring {
   }
 
   void push_back(const T& value) {
-    if (size_ == room_) resize(room_ == 0 ? kFewest : 2 * room_);
+    if (size_ == room()) resize(size_ == 0 ? kFewest : 2 * room());
     ++size_;
     back() = value;
   }
 
   void pop_front() {
-    head_ = static_cast<std::uint32_t>((head_ + 1) & mask());
+    head_ = static_cast<Count>((head_ + 1) & mask());
     --size_;
-    if (room_ > kKept && size_ * 8 < room_) resize(room_ / 2);
+    if (room() > kKept && size_ * std::size_t{8} < room()) resize(room() / 2);
   }
 
   // The oldest will be looked at soon.
@@ -47,9 +48,9 @@ class Ring {
 
   // Gives back what is not used, where nothing is likely to come soon.
   void trim() {
-    std::uint32_t room = size_ == 0 ? 0 : kFewest;
+    std::size_t room = size_ == 0 ? 0 : kFewest;
     while (room < size_) room *= 2;
-    if (room < room_) resize(room);
+    if (room < this->room()) resize(room);
   }
 
   // Puts a value that `before(value, later)` orders before its neighbours in its place, but looks
@@ -67,27 +68,28 @@ class Ring {
   }
 
   void clear() { head_ = size_ = 0; }
-  std::size_t memory() const { return room_ * sizeof(T); }
+  std::size_t memory() const { return room() * sizeof(T); }
 
  private:
-  static constexpr std::uint32_t kFewest = 1;
-  static constexpr std::uint32_t kKept = 32;  // not worth giving back
+  static constexpr std::size_t kFewest = 1;
+  static constexpr std::size_t kKept = 32;  // not worth giving back
 
-  std::size_t mask() const { return std::size_t{room_} - 1; }
+  std::size_t room() const { return slots_ == nullptr ? 0 : std::size_t{mask_} + 1; }
+  std::size_t mask() const { return mask_; }
 
   // To a power of two of places, or none, and at least as many as are used.
-  void resize(std::uint32_t room) {
+  void resize(std::size_t room) {
     PoolArray<T> slots = room == 0 ? nullptr : make_pooled_array<T>(room);
     for (std::size_t i = 0; i < size_; ++i) slots[i] = (*this)[i];
     slots_ = std::move(slots);
-    room_ = room;
+    mask_ = static_cast<Count>(room == 0 ? 0 : room - 1);
     head_ = 0;
   }
 
   PoolArray<T> slots_;
-  std::uint32_t room_ = 0;
-  std::uint32_t head_ = 0;
-  std::uint32_t size_ = 0;
+  Count mask_ = 0;  // of places, one less than there are of them
+  Count head_ = 0;
+  Count size_ = 0;
 };
 
 }  // namespace softrnic::analysis
