@@ -322,6 +322,7 @@ void Analyzer::State::on_bad_icrc(Observation& o, Direction& d) {
 }
 
 void Analyzer::finish() {
+  state_->streams.finish();
   state_->ledger.messages.let_go_of_all();
 }
 

@@ -447,6 +447,12 @@ void StreamTable::restart(std::uint32_t index, const Frame& frame) {
   stream.sides[1].udp_source_port = peer.udp_source_port;
 }
 
+void StreamTable::finish() {
+  by_key_ = NumberTable();
+  open_ = IndexMap();
+  awaited_ = std::vector<Awaited>();
+}
+
 std::size_t StreamTable::memory() const {
   std::size_t bytes = streams_.memory() + directions_.memory() + addresses_.memory() +
                       by_key_.memory() + open_.memory() + terms_by_qp_.memory() +

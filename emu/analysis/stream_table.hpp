@@ -78,6 +78,9 @@ class StreamTable {
   // The queue pairs of this direction begin a new connection: a new stream for both directions.
   void restart(std::uint32_t direction, const Frame& frame);
 
+  // No more packets come: what only finds the direction of a packet is given back.
+  void finish();
+
   std::size_t memory() const;
 
  private:
