@@ -3,7 +3,7 @@
 // there can be: one copy in, one copy out), the link's frames, and RC over it, ICRC and all. Each
 // process spins on a processor of its own. Medians of 5; load from others spoils them.
 //
-//   shm_side_by_side [SECONDS PER RUN]
+//   shm_side_by_side [--only ROW] [SECONDS PER RUN]
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -41,6 +41,7 @@ constexpr std::uint64_t kAddress = 0x10000000;
 constexpr std::size_t kMemory = 1 << 20;
 
 wire::Duration run_time = std::chrono::milliseconds(300);
+std::string only_row;  // empty: every one
 
 void require(bool ok, const char* what) {
   if (ok) return;
@@ -429,6 +430,7 @@ double write_latency() {
 
 void row(const std::string& what, const std::function<double()>& run, double scale,
          const char* unit) {
+  if (!only_row.empty() && what != only_row) return;
   fmt::print("{:<52}{:>9.2f} {}\n", what, median(run) * scale, unit);
   std::fflush(stdout);
 }
@@ -436,9 +438,16 @@ void row(const std::string& what, const std::function<double()>& run, double sca
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) {
-    run_time = std::chrono::duration_cast<wire::Duration>(
-        std::chrono::duration<double>(std::strtod(argv[1], nullptr)));
+  for (int i = 1; i < argc; ++i) {
+    char* end = nullptr;
+    const double seconds = std::strtod(argv[i], &end);
+    if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      only_row = argv[++i];
+    } else if (end != argv[i] && *end == '\0' && seconds > 0 && seconds < 1000) {
+      run_time = std::chrono::duration_cast<wire::Duration>(std::chrono::duration<double>(seconds));
+    } else {
+      require(false, "usage: shm_side_by_side [--only ROW] [SECONDS PER RUN]");
+    }
   }
   ::setpgid(0, 0);
   row(
