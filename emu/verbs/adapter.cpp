@@ -230,7 +230,11 @@ void Adapter::poll() {
 
 void Adapter::be_patient(std::uint32_t empty_polls) {
   if (empty_polls < Patience::kPollsAlone) return;
-  if (!patience_.sleeps()) return patience_.yield();
+  const Instant from = real_now();
+  if (!patience_.sleeps()) {
+    patience_.yield();
+    return progress_->waited(from, real_now());
+  }
   pollfd entry{-1, POLLIN, 0};
   {
     const std::lock_guard held(mutex_);
@@ -239,6 +243,7 @@ void Adapter::be_patient(std::uint32_t empty_polls) {
   }
   const timespec timeout{0, Patience::kLongestWait.count()};
   ppoll(&entry, 1, &timeout, nullptr);
+  progress_->waited(from, real_now());
 }
 
 void Adapter::expect_wait() {

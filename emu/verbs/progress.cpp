@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "nic/event_loop.hpp"
 
@@ -98,18 +97,26 @@ void Progress::end() {
 }
 
 void Progress::called(Instant from, Instant now) {
-  const wire::Duration since = from - std::exchange(last_call_, now);
+  const wire::Duration since = from - last_call_.exchange(now, std::memory_order_relaxed);
   const bool close = since <= kClose;
-  in_calls_.store(
-      in_calls_.load(std::memory_order_relaxed) + (now - from) + (close ? since : wire::Duration{}),
-      std::memory_order_relaxed);
+  spend((now - from) + (close ? since : wire::Duration{}));
   // It will soon look for itself whether we still call.
   if (napping_.load(std::memory_order_relaxed)) return;
   calls_ = close ? calls_ + 1 : 0;
-  if (armed_.load(std::memory_order_relaxed) > 0 || calls_ < kCallsToBelieve) return left(now);
+  if (armed_.load(std::memory_order_relaxed) > 0 || calls_ < calls_to_believe_) return left(now);
   if (calls_often_.exchange(true, std::memory_order_relaxed)) return;
   // It may sleep at the link, which will wake it no more.
   if (wakes_.load(std::memory_order_relaxed) > now) kick(now);
+}
+
+void Progress::waited(Instant from, Instant now) {
+  last_call_.store(now, std::memory_order_relaxed);
+  spend(now - from);
+}
+
+void Progress::spend(wire::Duration in_calls) {
+  // Sums of two threads may be lost to each other; they are an estimate.
+  in_calls_.store(in_calls_.load(std::memory_order_relaxed) + in_calls, std::memory_order_relaxed);
 }
 
 void Progress::left(Instant now) {
@@ -141,7 +148,7 @@ void Progress::run() {
   wire::Duration nap = kShortestNap;
   while (!ending_.load()) {
     if (calls_often_.load(std::memory_order_relaxed)) {
-      if (!take_nap(nap)) calls_often_.store(false, std::memory_order_relaxed);
+      learn(take_nap(nap));
       nap = std::min(2 * nap, kLongestNap);
     } else {
       nap = kShortestNap;
@@ -154,7 +161,20 @@ bool Progress::take_nap(wire::Duration nap) {
   const Instant from = real_now();
   const wire::Duration before = in_calls_.load(std::memory_order_relaxed);
   sleep_until(from + nap, false);
-  return in_calls_.load(std::memory_order_relaxed) - before >= (real_now() - from) / kShare;
+  const wire::Duration slept = real_now() - from;
+  const wire::Duration elsewhere = slept - (in_calls_.load(std::memory_order_relaxed) - before);
+  return elsewhere <= kDisturbance + slept / kShare;
+}
+
+void Progress::learn(bool still_calls) {
+  const std::lock_guard held(mutex_);
+  if (still_calls) {
+    calls_to_believe_ = std::max(calls_to_believe_ - calls_to_believe_ / 64, kFewestCalls);
+    return;
+  }
+  calls_often_.store(false, std::memory_order_relaxed);
+  const bool late = !nic_.link().prepare_wait();
+  if (late) calls_to_believe_ = std::min(2 * calls_to_believe_, kMostCalls);
 }
 
 Instant Progress::serve() {
@@ -171,7 +191,7 @@ Instant Progress::serve() {
       for (int i = 1; active && i < kTurnsAtOnce; ++i) active = nic_.turn(real_now());
       if (calls_often_.load(std::memory_order_relaxed)) return Instant::min();
       const bool spins = may_spin && now - busy < kSpin;
-      if (!active && !worked && !spins && nic_.link().prepare_wait()) {
+      if (!active && !spins && nic_.link().prepare_wait()) {
         const Instant due = nic_.next_deadline();
         wakes_.store(due, std::memory_order_relaxed);
         if (may_spin) eagerness_.left_alone();

@@ -21,12 +21,16 @@ namespace softrnic::verbs {
 
 class Progress {
  public:
-  // So many calls, one close upon the other, make a program one that comes back: those that sleep
-  // or that spin on memory look once or twice.
-  static constexpr int kCallsToBelieve = 16;
+  // So many calls, one close upon the other, make a program one that comes back. Those that sleep
+  // look once or twice; those that spin on memory may have polled for a while before. So the number
+  // doubles with each nap at whose end frames lay there that nobody had looked for.
+  static constexpr int kFewestCalls = 16;
+  static constexpr int kMostCalls = 1 << 14;
   static constexpr wire::Duration kClose = std::chrono::microseconds(4);
-  // It still is one if it spent so much of the thread's nap in calls: a quarter.
+  // It still is one if it was elsewhere for no more than a quarter of the thread's nap, and what
+  // the thread's own coming and going takes of its processor.
   static constexpr int kShare = 4;
+  static constexpr wire::Duration kDisturbance = std::chrono::microseconds(30);
   static constexpr wire::Duration kShortestNap = std::chrono::microseconds(50);
   static constexpr wire::Duration kLongestNap = std::chrono::milliseconds(1);
   // So long it looks again and again for the next frame before it sleeps, on a processor of its
@@ -41,6 +45,9 @@ class Progress {
 
   // Ends the thread; not with the mutex held. What is asked for afterwards is in vain.
   void end();
+
+  // The program waited at the link, or yielded, between two polls; without the mutex.
+  void waited(wire::Instant from, wire::Instant now);
 
   // --- with the mutex held ---
 
@@ -58,6 +65,8 @@ class Progress {
   wire::Instant serve();
   // Whether the program still calls.
   bool take_nap(wire::Duration nap);
+  void learn(bool still_calls);
+  void spend(wire::Duration in_calls);
   void sleep_until(wire::Instant wake, bool at_the_link);
   // The thread is to look again at once.
   void kick(wire::Instant now);
@@ -66,7 +75,7 @@ class Progress {
   std::mutex& mutex_;
   const std::atomic<std::uint32_t>& armed_;
   link::FileDescriptor bell_;
-  wire::Instant last_call_{};
+  std::atomic<wire::Instant> last_call_{wire::Instant{}};
   std::atomic<wire::Duration> in_calls_{wire::Duration{}};  // time of the program's
   std::atomic<bool> calls_often_{false};
   // When the thread looks again, unless a frame wakes it; and whether none can, in a nap.
@@ -75,6 +84,7 @@ class Progress {
   std::atomic<bool> ending_{false};
   Eagerness eagerness_;
   int calls_ = 0;  // close upon each other
+  int calls_to_believe_ = kFewestCalls;
   std::thread thread_;
 };
 
