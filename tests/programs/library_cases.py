@@ -43,6 +43,12 @@ for _transport in ("rc_v", "ud_v"):
     for _test, _size in _PROTOCOLS.items():
         cases.add(f"libraries/UCX {_transport} {_test}", _ucx_perftest, [_test, "-s", _size],
                   _ucx(_transport), pair.TWO_HOSTS)
+# Over udp a few: protocols that send whole messages, read, and fetch. Over IPv6, as docs/verbs.md says.
+_UDP_V6 = pair.UDP[0]
+for _transport in ("rc_v", "ud_v"):
+    for _test in ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_get", "ucp_fadd"):
+        cases.add(f"libraries/{_UDP_V6.title}/UCX {_transport} {_test}", _ucx_perftest,
+                  [_test, "-s", _PROTOCOLS[_test]], _ucx(_transport, _UDP_V6.gid), _UDP_V6)
 for _transport, _tests in _TRANSPORTS.items():
     for _words in _tests:
         cases.add(f"libraries/UCX {_transport} alone, {' '.join(_words)}", _ucx_perftest,
@@ -57,20 +63,28 @@ def _(stage):
         check(re.search(rf"Transport: {transport}\n#\s+Device: softrnic0:1", text), text)
 
 
-def _mpi(stage, ranks, transport):
+def _mpi(stage, ranks, transport, addresses=()):
+    """With addresses each rank is a NIC on a udp link of its own, else all are one on a segment."""
     if shutil.which("mpirun") is None:
         raise Skip("no mpirun on this machine")
     messages = compiled.program("messages", compiler="mpicc")
-    text = stage.run("mpirun", "--oversubscribe", "-n", ranks, "--mca", "pml", "ucx",
-                     "--mca", "osc", "ucx", "--mca", "btl", "^openib,vader", messages,
-                     **_ucx(transport))
+    words = ["-n", ranks, messages]
+    if addresses:
+        stage.enter_network()
+        words = [word for address in addresses
+                 for word in (":", "-n", 1, "-x", f"SOFTRNIC_LINK=udp:{address}", messages)][1:]
+    text = stage.run("mpirun", "--oversubscribe", "--mca", "pml", "ucx", "--mca", "osc", "ucx",
+                     "--mca", "btl", "^openib,vader", *words,
+                     **_ucx(transport, 0 if addresses else 1))
     check(f"{ranks} ranks: every byte right" in text and "4194304 bytes: right" in text, text)
 
 
-for _ranks in (2, 4):
-    for _transport in ("rc_v", "ud_v"):
+for _transport in ("rc_v", "ud_v"):
+    for _ranks in (2, 4):
         cases.add(f"libraries/MPI over UCX {_transport}, {_ranks} ranks, 8 bytes to 4 MiB",
                   _mpi, _ranks, _transport)
+    cases.add(f"libraries/udp v6/MPI over UCX {_transport}, 2 ranks, 8 bytes to 4 MiB",
+              _mpi, 2, _transport, ("fd00::2", "fd00::3"))
 
 
 @case("libraries/a small pyverbs program")

@@ -78,3 +78,10 @@ for _operation, _services in _SERVICES.items():
         if _operation == "atomic":
             _add(_operation, _kind, "RC", ["-A", "CMP_AND_SWAP"], {})
             _add(_operation, _kind, "RC", ["-A", "FETCH_AND_ADD"], {})
+
+# Of the options, over udp those that change what is on the wire or who waits.
+for _ends in pair.UDP:
+    for _operation, _words, _arguments in (("send", ["-e"], {}), ("write", ["-b"], {"both_report": True}),
+                                           ("read", ["-q", "8"], {"queue_pairs": 8}),
+                                           ("write", ["-I", "64", "-s", "64"], {"sizes": [64]})):
+        _add(_operation, "bw", "RC", _words, _arguments, _ends)
