@@ -8,6 +8,8 @@ import re
 import subprocess
 import tempfile
 
+import cases
+import pair
 from cases import case
 from stage import check
 
@@ -101,3 +103,19 @@ def _(stage):
         text = stage.run(os.path.join(prefix, "bin/softrnic"), "run", "--", "ibv_devinfo",
                          plain=True, LD_LIBRARY_PATH="")
     check(_value(text, "hca_id") == "softrnic0", text)
+
+
+def _over_udp(stage, ends):
+    """One GID, the address, and a port that is up."""
+    stage.enter_network()
+    link = ends.server["SOFTRNIC_LINK"]
+    address = ipaddress.ip_address(link.partition(":")[2])
+    text = stage.run("ibv_devinfo", "-v", **ends.server)
+    gids = re.findall(r"GID\[\s*\d+\]:\s+(\S+), RoCE v2", text)
+    found = [getattr(ipaddress.ip_address(gid), "ipv4_mapped", None) or ipaddress.ip_address(gid)
+             for gid in gids]
+    check(found == [address] and _value(text, "state") == "PORT_ACTIVE (4)", text)
+
+
+for _ends in pair.UDP:
+    cases.add(f"device/{_ends.title}/ibv_devinfo -v", _over_udp, _ends)
