@@ -20,9 +20,13 @@ _SERVICES = {"send": ("RC", "UC", "UD", "XRC"), "write": ("RC", "UC", "XRC"),
 
 
 def _rows(text):
-    """The table: [(bytes, iterations)]."""
+    """The table: [(bytes, iterations)].
+
+    A time is `inf` where perftest could not measure how fast the processor's clock goes, which it tries
+    anew for each size: it gives up when others keep the processor.
+    """
     return [(int(size), int(rounds)) for size, rounds in
-            re.findall(r"^\s*(\d+)\s+(\d+)\s+[\d.]+\s+[\d.]+", text, re.MULTILINE)]
+            re.findall(r"^\s*(\d+)\s+(\d+)\s+(?:[\d.]+|inf)\s+(?:[\d.]+|inf)", text, re.MULTILINE)]
 
 
 def measure(stage, program, words, ends=pair.SAME_HOST, sizes=None, queue_pairs=1,
