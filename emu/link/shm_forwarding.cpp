@@ -181,6 +181,7 @@ std::span<const std::uint8_t> Forwarding::flood(ByteView frame) {
 std::span<const std::uint8_t> Forwarding::to_host(std::size_t host, std::uint64_t mac,
                                                   ByteView frame) {
   members_.clear();
+  last_host_destination_ = kNoAddress;  // whose they were
   for (std::size_t i = 0; i < kPorts; ++i) {
     if (tokens_[i] != 0 && host_of_[i] == host) members_.push_back(static_cast<std::uint8_t>(i));
   }

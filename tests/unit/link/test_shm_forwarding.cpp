@@ -117,6 +117,32 @@ TEST_CASE("Of a host's processes the owner of the queue pair number gets a RoCE 
   CHECK(receive(*two).empty());
 }
 
+TEST_CASE("What goes to one host does not go where frames to another went in between") {
+  ShmScene scene;
+  const auto one = ShmScene::open("a"), two = ShmScene::open("a");
+  const auto single = ShmScene::open("b"), third = ShmScene::open("c");
+  const auto sender = ShmScene::open("d"), fellow = ShmScene::open("d");
+  const MacAddress to = one->capabilities().mac;
+  const Bytes request = arp_request(to, 1, 2);
+  const Bytes stray = roce(wire::RoceVersion::v2, true, false, 0xf00000, to);
+  const auto expect_at_one = [&](const Bytes& bytes) {
+    send(*sender, bytes);
+    CHECK(receive(*one) == Frames{bytes});
+    CHECK(receive(*two).empty());
+  };
+  for (int i = 0; i < 2; ++i) {
+    for (Link* other : {single.get(), third.get(), fellow.get()}) {
+      expect_at_one(request);
+      expect_at_one(stray);
+      const Bytes elsewhere = arp_request(other->capabilities().mac, 1, 3);
+      send(*sender, elsewhere);
+      CHECK(receive(*single) == (other == single.get() ? Frames{elsewhere} : Frames{}));
+      CHECK(receive(*third) == (other == third.get() ? Frames{elsewhere} : Frames{}));
+      CHECK(receive(*one).empty());
+    }
+  }
+}
+
 TEST_CASE("Of a host's processes the first answers, and each hears the answers of others") {
   ShmScene scene;
   auto one = ShmScene::open("a");
