@@ -34,13 +34,17 @@ inline std::unique_ptr<Link> open_address(const std::string& address, std::uint3
   return std::move(link).value();
 }
 
-// An IPv6 address that was just added has its route a moment later.
+// An IPv6 address that was just added takes what is sent to it a moment later: connect() and bind()
+// succeed before the kernel has made it a local one. So until something has come through.
 inline void await_route(const std::string& address) {
-  const FileDescriptor socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const SocketAddress to(*wire::Gid::from_string(address), 9);
+  const FileDescriptor socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  SocketAddress own(*wire::Gid::from_string(address), 9999);
+  REQUIRE(::bind(socket.get(), own.get(), own.size()) == 0);
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (::connect(socket.get(), to.get(), to.size()) != 0) {
+  char byte = 0;
+  while (::recv(socket.get(), &byte, 1, 0) != 1) {
     REQUIRE(std::chrono::steady_clock::now() < give_up);
+    ::sendto(socket.get(), &byte, 1, 0, own.get(), own.size());
     std::this_thread::yield();
   }
 }
