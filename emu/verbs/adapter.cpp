@@ -195,16 +195,23 @@ void Adapter::after_fork_in_child() {
   mutex_.unlock();
 }
 
-void Adapter::at_exit() {
-  if (inherited_) return;
-  progress_->end();
-  // Somebody who holds the NIC and is not coming back (an exit in a signal handler) must not keep
-  // the process.
+// Somebody who holds the NIC and is not coming back (an exit in a signal handler) must not keep the
+// process.
+bool Adapter::hold_soon() {
   for (int i = 0; !mutex_.try_lock(); ++i) {
-    if (i == 100) return;
+    if (i == 100) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return true;
+}
+
+void Adapter::at_exit() {
+  if (inherited_ || !hold_soon()) return;
   silent_ = true;
+  mutex_.unlock();
+  // It may want the NIC before it ends.
+  progress_->end();
+  if (!hold_soon()) return;
   link_.detach();
   if (capture_ != nullptr) capture_->close();
   mutex_.unlock();

@@ -2,9 +2,9 @@
 // The one emulated NIC of a process: what all contexts opened in it share, as programs share a
 // card.
 //
-// The NIC itself takes one thread at a time; a Hold is that thread's turn. Whoever polls an empty
-// completion queue turns the crank; a thread of the adapter's own turns it when nobody does
-// (progress.hpp), so that peers are served while the program is busy elsewhere.
+// The NIC itself takes one thread at a time; a Hold is that thread's turn. Whoever posts, or polls
+// an empty completion queue turns the crank; a thread of the adapter's own turns it when nobody
+// does (progress.hpp), so that peers are served while the program is busy elsewhere.
 //
 // In the child of a fork the adapter is silent: it has the parent's memory, and must not speak for
 // its NIC.
@@ -116,6 +116,8 @@ class Adapter {
   void poll();
   void expect_wait();
   void tell_events();
+  // Locks the mutex, unless it cannot be had within a tenth of a second.
+  bool hold_soon();
 
   std::mutex mutex_;
   std::unique_ptr<nic::Nic> nic_;

@@ -24,7 +24,7 @@ using wire::Instant;
 // So many turns at a time, then whoever waits for the NIC gets it.
 constexpr int kTurnsAtOnce = 16;
 // A yield costs as much as several looks at a link.
-constexpr int kLooksAYield = 8;
+constexpr unsigned kLooksAYield = 8;
 constexpr int kPauses = 8;
 // After frames were found, about a microsecond and a half: those of a stream gather meanwhile, to
 // be taken and acknowledged together; a peer that waits for an answer takes as long to come back.
@@ -39,6 +39,8 @@ void pause(int times) {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb");
+#else
+    sched_yield();
 #endif
   }
 }
@@ -102,7 +104,7 @@ void Progress::called(Instant from, Instant now) {
   spend((now - from) + (close ? since : wire::Duration{}));
   // It will soon look for itself whether we still call.
   if (napping_.load(std::memory_order_relaxed)) return;
-  calls_ = close ? calls_ + 1 : 0;
+  calls_ = close ? std::min(calls_ + 1, kMostCalls) : 0;
   if (armed_.load(std::memory_order_relaxed) > 0 || calls_ < calls_to_believe_) return left(now);
   if (calls_often_.exchange(true, std::memory_order_relaxed)) return;
   // It may sleep at the link, which will wake it no more.
@@ -115,8 +117,7 @@ void Progress::waited(Instant from, Instant now) {
 }
 
 void Progress::spend(wire::Duration in_calls) {
-  // Sums of two threads may be lost to each other; they are an estimate.
-  in_calls_.store(in_calls_.load(std::memory_order_relaxed) + in_calls, std::memory_order_relaxed);
+  in_calls_.fetch_add(in_calls.count(), std::memory_order_relaxed);
 }
 
 void Progress::left(Instant now) {
@@ -159,20 +160,32 @@ void Progress::run() {
 
 bool Progress::take_nap(wire::Duration nap) {
   const Instant from = real_now();
-  const wire::Duration before = in_calls_.load(std::memory_order_relaxed);
+  const std::int64_t before = in_calls_.load(std::memory_order_relaxed);
+  {
+    const std::lock_guard held(mutex_);
+    // Somebody may just have said that he will wait.
+    if (!calls_often_.load(std::memory_order_relaxed)) return false;
+    napping_.store(true, std::memory_order_relaxed);
+    wakes_.store(from + nap, std::memory_order_relaxed);
+  }
   sleep_until(from + nap, false);
   const wire::Duration slept = real_now() - from;
-  const wire::Duration elsewhere = slept - (in_calls_.load(std::memory_order_relaxed) - before);
+  const wire::Duration in_calls(in_calls_.load(std::memory_order_relaxed) - before);
+  const wire::Duration elsewhere = slept - in_calls;
   return elsewhere <= kDisturbance + slept / kShare;
 }
 
 void Progress::learn(bool still_calls) {
   const std::lock_guard held(mutex_);
+  // Somebody waits, and has ended the nap: it tells nothing.
+  if (!calls_often_.load(std::memory_order_relaxed)) return;
   if (still_calls) {
-    calls_to_believe_ = std::max(calls_to_believe_ - calls_to_believe_ / 64, kFewestCalls);
+    const int less = calls_to_believe_ - std::max(calls_to_believe_ / 64, 1);
+    calls_to_believe_ = std::max(less, kFewestCalls);
     return;
   }
   calls_often_.store(false, std::memory_order_relaxed);
+  calls_ = 0;
   const bool late = !nic_.link().prepare_wait();
   if (late) calls_to_believe_ = std::min(2 * calls_to_believe_, kMostCalls);
 }
@@ -180,7 +193,7 @@ void Progress::learn(bool still_calls) {
 Instant Progress::serve() {
   bool may_spin = eagerness_.may_spin();
   Instant busy = real_now();
-  for (int looks = 1;; ++looks) {
+  for (unsigned looks = 1;; ++looks) {
     const Instant now = real_now();
     bool worked = false;
     {
@@ -206,10 +219,6 @@ Instant Progress::serve() {
 }
 
 void Progress::sleep_until(Instant wake, bool at_the_link) {
-  if (!at_the_link) {
-    napping_.store(true, std::memory_order_relaxed);
-    wakes_.store(wake, std::memory_order_relaxed);
-  }
   std::array<pollfd, 2> descriptors{
       {{bell_.get(), POLLIN, 0}, {at_the_link ? nic_.descriptor() : -1, POLLIN, 0}}};
   const Instant now = real_now();

@@ -76,7 +76,7 @@ class Progress {
   const std::atomic<std::uint32_t>& armed_;
   link::FileDescriptor bell_;
   std::atomic<wire::Instant> last_call_{wire::Instant{}};
-  std::atomic<wire::Duration> in_calls_{wire::Duration{}};  // time of the program's
+  std::atomic<std::int64_t> in_calls_{0};  // nanoseconds of the program's
   std::atomic<bool> calls_often_{false};
   // When the thread looks again, unless a frame wakes it; and whether none can, in a nap.
   std::atomic<wire::Instant> wakes_{wire::Instant{}};
