@@ -17,14 +17,8 @@ import wires
 _LISTEN_SECONDS = 20
 
 
-class GuestEnd:
-    """The program in a guest."""
-
-    def __init__(self, guest):
-        self._guest = guest
-        self._job = None
-        self._traffic = None
-        self._is_client = False
+class GuestEnd(pingpong.GuestEnd):
+    """The program in a guest. These, too, tell each other of their queue pairs over TCP and IPv4."""
 
     def start(self, traffic, port, server_host=None):
         self._traffic, self._is_client = traffic, server_host is not None
@@ -33,26 +27,11 @@ class GuestEnd:
         words += [server_host] if server_host else []
         self._job = self._guest.start("exec " + shlex.join(words))
 
-    def await_listener(self, port):
-        return self._guest.await_listener(port, self._job, _LISTEN_SECONDS)
-
-    def host_for(self, family):
-        """These programs tell each other of their queue pairs over TCP, and IPv4 alone."""
-        del family
-        return self._guest.ipv4
-
-    def status(self):
-        return self._job.wait(0)
-
     def complaint(self):
-        """What is wrong with how it ended; empty when nothing is."""
         status, printed = self.status(), self._job.output()
         if status == 0 and self._traffic.is_right(printed, self._is_client):
             return ""
         return f"the guest's: exit status {status}\n{printed}"
-
-    def end(self):
-        self._job.end()
 
 
 class SoftrnicEnd:
