@@ -16,6 +16,7 @@
 #include "capture/byte_source.hpp"
 #include "capture/erf_reader.hpp"
 #include "capture/pcapng_reader.hpp"
+#include "capture/time_stamp.hpp"
 
 namespace softrnic::capture {
 namespace {
@@ -244,8 +245,7 @@ bool CaptureFile::read_pcap() {
     return false;
   }
   // With nanosecond precision tv_usec holds nanoseconds.
-  record_.at = wire::Instant(std::chrono::seconds(header->ts.tv_sec) +
-                             std::chrono::nanoseconds(header->ts.tv_usec));
+  record_.at = time_stamp(header->ts.tv_sec, static_cast<std::uint32_t>(header->ts.tv_usec));
   record_.wire_size = header->len;
   record_.bytes = wire::ByteView(reinterpret_cast<const std::byte*>(data), header->caplen);
   return true;

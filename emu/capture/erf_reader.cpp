@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "capture/time_stamp.hpp"
+
 namespace softrnic::capture {
 namespace {
 
@@ -81,7 +83,7 @@ const ErfReader::Packet* ErfReader::next() {
   const std::uint64_t stamp = stamp_of(record);
   const std::uint64_t fraction = (stamp & 0xffffffff) * kSecond >> 32;
   packet_.at =
-      wire::Instant(wire::Duration(static_cast<std::int64_t>((stamp >> 32) * kSecond + fraction)));
+      time_stamp(static_cast<std::int64_t>(stamp >> 32), static_cast<std::uint32_t>(fraction));
   packet_.bytes = record;
   const std::size_t whole = before_frame(record) + wire::load_be16(record.data() + 14);
   packet_.wire_size = static_cast<std::uint32_t>(std::max(whole, length));

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
+
+#include "capture/time_stamp.hpp"
 
 namespace softrnic::capture {
 namespace {
@@ -217,14 +220,13 @@ PcapngReader::Seen PcapngReader::packet(std::uint32_t interface, std::uint64_t s
 
 wire::Instant PcapngReader::instant(const Interface& interface, std::uint64_t stamp) {
   constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-  // What does not fit is a damaged stamp, and any instant will do for it.
-  const std::uint64_t seconds =
-      stamp / interface.units + static_cast<std::uint64_t>(interface.offset);
-  const std::uint64_t rest = stamp % interface.units;
-  __extension__ using Wide = unsigned __int128;
-  const auto fraction = static_cast<std::uint64_t>(Wide{rest} * kNanoseconds / interface.units);
-  return wire::Instant(
-      wire::Duration(static_cast<std::int64_t>(seconds * kNanoseconds + fraction)));
+  __extension__ using Wide = __int128;
+  const Wide seconds = Wide{stamp / interface.units} + interface.offset;
+  const Wide rest = stamp % interface.units;
+  // What does not fit is a damaged stamp: time_stamp() bounds it further.
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  return time_stamp(static_cast<std::int64_t>(std::clamp(seconds, -kMost, kMost)),
+                    static_cast<std::uint32_t>(rest * kNanoseconds / interface.units));
 }
 
 }  // namespace softrnic::capture

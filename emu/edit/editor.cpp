@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capture/time_stamp.hpp"
 #include "edit/cm_translation.hpp"
 #include "edit/erf_frame.hpp"
 #include "edit/frame_translation.hpp"
@@ -163,11 +164,11 @@ bool Editor::chosen(const capture::Record& record, std::uint32_t stream) {
     return record.number >= range.first && record.number <= range.last;
   };
   if (!choice.frames.empty() && std::ranges::none_of(choice.frames, holds)) return false;
-  const auto instant = [&](const Moment& moment) {
-    return moment.absolute ? wire::Instant(moment.since) : *first_ + moment.since;
+  const auto since = [&](const Moment& moment) {
+    return moment.absolute ? record.at.time_since_epoch() : record.at - *first_;
   };
-  if (choice.from && record.at < instant(*choice.from)) return false;
-  if (choice.to && record.at > instant(*choice.to)) return false;
+  if (choice.from && since(*choice.from) < choice.from->since) return false;
+  if (choice.to && since(*choice.to) > choice.to->since) return false;
   return choice.streams.empty() ||
          std::ranges::find(choice.streams, stream) != choice.streams.end();
 }
@@ -252,13 +253,15 @@ void Editor::emit(const FrameContext& context, wire::ByteView original) {
 }
 
 wire::Instant Editor::moved(wire::Instant at) const {
-  wire::Duration since = at - *first_;
-  if (plan_.time_scale != 1) {
-    since = wire::Duration(std::llround(static_cast<long double>(since.count()) *
-                                        static_cast<long double>(plan_.time_scale)));
-  }
-  const wire::Instant begins = plan_.begins ? wire::Instant(plan_.begins->since) : *first_;
-  return begins + since + plan_.time_shift;
+  if (plan_.time_scale == 1 && !plan_.begins && plan_.time_shift == wire::Duration{}) return at;
+  // Sixty-four bits of mantissa hold every nanosecond; what a file cannot say is bounded.
+  const auto exact = [](wire::Duration time) { return static_cast<long double>(time.count()); };
+  const long double begins = exact(plan_.begins ? plan_.begins->since : first_->time_since_epoch());
+  const long double moved =
+      begins + exact(plan_.time_shift) +
+      std::round(exact(at - *first_) * static_cast<long double>(plan_.time_scale));
+  constexpr long double kMost = 1e9L * capture::kLatestSecond;
+  return wire::Instant(wire::Duration(std::llround(std::clamp(moved, 0.0L, kMost))));
 }
 
 }  // namespace softrnic::edit

@@ -13,6 +13,7 @@ from programs import SANITIZER_ENVIRONMENT
 from results import Case, Outcome
 
 _DONE = re.compile(r"^stat::number_of_executed_units:\s*(\d+)", re.M)
+_PROGRESS = re.compile(r"^#\d+\s.*\n", re.M)  # a line for each input that is kept
 
 
 def run_all(top, seconds, results, selection, workers):
@@ -58,6 +59,6 @@ def _run(top, path, seconds):
     executed = _DONE.search(printed)
     if process.returncode != 0 or executed is None or int(executed.group(1)) == 0:
         reason = (f"{execution.status_text(process.returncode)}; inputs that fail are in {crashes},"
-                  f" run one with: {path} FILE\n{execution.tail(printed, 60)}")
+                  f" run one with: {path} FILE\n{execution.tail(_PROGRESS.sub('', printed), 60)}")
         return Case(_case_name(path), Outcome.FAILED, reason, took)
     return Case(_case_name(path), Outcome.PASSED, "", took)

@@ -24,6 +24,10 @@ class Case:
 class Results:
     """Collects cases from several threads and prints progress as they come."""
 
+    # A log may be kept by its end alone: there a few failures are told once more, in short.
+    RETOLD_CASES = 10
+    RETOLD_LINES = 25
+
     SLOW_SECONDS = 2.0  # a passed case that took longer earns a line of its own
 
     def __init__(self, verbose=False):
@@ -60,6 +64,9 @@ class Results:
             print("\nFailed:")
         for case in failed:
             print(f"  {case.name}: {_first_line(case.reason)}")
+            last = _last_lines(case.reason, self.RETOLD_LINES)
+            if last and len(failed) <= self.RETOLD_CASES:
+                print(_indented(last))
         passed = self.count(Outcome.PASSED)
         print(f"\n{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
         sys.stdout.flush()
@@ -68,6 +75,11 @@ class Results:
 
 def _first_line(text):
     return (text.strip() or "no reason given").splitlines()[0]
+
+
+def _last_lines(text, count):
+    """The last lines behind the first one."""
+    return "\n".join(text.strip().splitlines()[1:][-count:])
 
 
 def _by_reason(cases):

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 
+#include "capture/time_stamp.hpp"
+
 namespace softrnic::offline_replay {
 namespace {
 
@@ -44,8 +46,7 @@ CapturedFrame copy_frame(const pcap_pkthdr& header, const u_char* data, std::uin
   CapturedFrame frame;
   frame.number = number;
   // With nanosecond precision tv_usec holds nanoseconds.
-  frame.at = wire::Instant(std::chrono::seconds(header.ts.tv_sec) +
-                           std::chrono::nanoseconds(header.ts.tv_usec));
+  frame.at = capture::time_stamp(header.ts.tv_sec, static_cast<std::uint32_t>(header.ts.tv_usec));
   frame.wire_size = header.len;
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   frame.bytes.assign(bytes, bytes + header.caplen);

@@ -3,9 +3,11 @@
 
 #include <catch2/catch.hpp>
 #include <initializer_list>
+#include <limits>
 #include <random>
 
 #include "capture/capture_file.hpp"
+#include "capture/time_stamp.hpp"
 #include "sample_frame.hpp"
 #include "scratch_file.hpp"
 
@@ -178,6 +180,28 @@ TEST_CASE("a damaged pcapng file says where and how") {
   Bytes cut = begun().packet(0, 0, Bytes(60), 60).bytes;
   cut.resize(cut.size() - 10);
   CHECK(damage_of(cut).find("after frame 1: truncated block") != std::string::npos);
+}
+
+TEST_CASE("a stamp of no century is told as the end of time that is nearer") {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
+  Blocks blocks;
+  blocks.interface(1, 0).interface(1, 9).interface(1, 0, kFar).interface(1, 9, -kFar - 1);
+  for (const std::uint32_t interface : {0u, 1u, 2u, 3u}) {
+    for (const std::uint64_t stamp : {std::uint64_t{0}, kAll / 2, kAll / 2 + 1, kAll}) {
+      blocks.packet(interface, stamp, Bytes(60), 60);
+    }
+  }
+  const ScratchFile scratch;
+  CaptureFile file = open(scratch, blocks.bytes);
+  const wire::Instant first = time_stamp(kEarliestSecond, 0);
+  const wire::Instant last = time_stamp(kLatestSecond, 0);
+  std::uint32_t seen = 0;
+  while (const Record* record = file.next()) {
+    CHECK((record->at == first || record->at == last));
+    ++seen;
+  }
+  CHECK(seen == 16);
 }
 
 TEST_CASE("any byte of a pcapng file may be wrong") {

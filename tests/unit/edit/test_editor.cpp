@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "edit/editor.hpp"
 
+#include "capture/time_stamp.hpp"
 #include "editing.hpp"
 #include "wire/ipv4.hpp"
 
@@ -169,6 +170,18 @@ TEST_CASE("time is moved to the nanosecond") {
       edit({{"begin", "@2000.000000001"}, {"scale", "10"}, {"shift", "-1ns"}}, frames);
   CHECK(edited.frames[0].at == wire::Instant(std::chrono::seconds(2000)));
   CHECK(edited.frames[2].at - edited.frames[0].at == std::chrono::microseconds(20));
+}
+
+TEST_CASE("time moved out of what a file can say stays at its end") {
+  const Frames frames = capture_of(std::vector<Sample>(3));
+  const std::string most = "9000000000";
+  CHECK(edit({{"shift", "-" + most}}, frames).frames[2].at == capture::time_stamp(0, 0));
+  const wire::Instant last = capture::time_stamp(capture::kLatestSecond, 0);
+  CHECK(edit({{"shift", most}, {"begin", "@" + most}}, frames).frames[0].at == last);
+  CHECK(edit({{"scale", "1000000000"}, {"shift", most}}, frames).frames[2].at == last);
+  CHECK(edit({{"from", most}}, frames).frames.empty());
+  CHECK(edit({{"to", most}}, frames).frames.size() == 3);
+  CHECK(edit({{"to", "-" + most}}, frames).frames.empty());
 }
 
 TEST_CASE("rules of the fault language edit, with a filter, in their order") {
