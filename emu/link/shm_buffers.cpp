@@ -7,9 +7,8 @@ namespace softrnic::link::shm {
 
 Buffers::Buffers(Port& port) : lent_(&port.area().lent), frames_(port.buffers()) {
   const Segment& segment = port.segment();
-  free_.reserve(frames_.size());
   borrowers_.reserve(kPorts);
-  for (std::uint32_t i = static_cast<std::uint32_t>(frames_.size()); i-- > 0;) {
+  for (std::uint32_t i = 0; i < frames_.size(); ++i) {
     frames_[i].set_segment(0, segment.buffer(port.index(), i),
                            static_cast<std::uint32_t>(buffer_size(segment.mtu())));
     frames_[i].handle = i;
@@ -23,15 +22,16 @@ Buffers::Buffers(Port& port) : lent_(&port.area().lent), frames_(port.buffers())
       append(i, borrower, {});
     } else {
       (*lent_)[i].store(0, std::memory_order_relaxed);
-      free_.push_back(i);
+      set_free(i);
     }
   }
 }
 
 Frame* Buffers::allocate() {
-  if (free_.empty()) return nullptr;
-  Frame* frame = &frames_[free_.back()];
-  free_.pop_back();
+  if (free_count_ == 0) return nullptr;
+  Frame* frame = &frames_[free_[free_first_]];
+  free_first_ = (free_first_ + 1) % kMaxBuffers;
+  --free_count_;
   frame->reset();
   return frame;
 }
@@ -61,7 +61,7 @@ void Buffers::collect(wire::Instant now) {
     Loans& loans = loans_[borrowers_[i]];
     const std::uint16_t before = loans.count;
     while (loans.count > 0 && (*lent_)[loans.first].load(std::memory_order_acquire) == 0) {
-      free_.push_back(loans.first);
+      set_free(loans.first);
       loans.first = next_[loans.first];
       --loans.count;
     }
