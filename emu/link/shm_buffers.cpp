@@ -5,13 +5,11 @@
 
 namespace softrnic::link::shm {
 
-Buffers::Buffers(Port& port) : lent_(&port.area().lent), frames_(port.buffers()) {
+Buffers::Buffers(Port& port) : lent_(&port.area().lent), bases_(port.buffers()) {
   const Segment& segment = port.segment();
   borrowers_.reserve(kPorts);
-  for (std::uint32_t i = 0; i < frames_.size(); ++i) {
-    frames_[i].set_segment(0, segment.buffer(port.index(), i),
-                           static_cast<std::uint32_t>(buffer_size(segment.mtu())));
-    frames_[i].handle = i;
+  for (std::uint32_t i = 0; i < bases_.size(); ++i) {
+    bases_[i] = segment.buffer(port.index(), i);
     const std::uint32_t token = (*lent_)[i].load(std::memory_order_acquire);
     const std::size_t borrower = borrower_of(token);
     const bool with_somebody =
@@ -27,13 +25,12 @@ Buffers::Buffers(Port& port) : lent_(&port.area().lent), frames_(port.buffers())
   }
 }
 
-Frame* Buffers::allocate() {
-  if (free_count_ == 0) return nullptr;
-  Frame* frame = &frames_[free_[free_first_]];
+std::optional<std::uint32_t> Buffers::take() {
+  if (free_count_ == 0) return std::nullopt;
+  const std::uint32_t buffer = free_[free_first_];
   free_first_ = (free_first_ + 1) % kMaxBuffers;
   --free_count_;
-  frame->reset();
-  return frame;
+  return buffer;
 }
 
 void Buffers::lend(std::uint32_t buffer, std::size_t port, std::uint32_t token, wire::Instant now) {

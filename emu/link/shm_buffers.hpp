@@ -6,10 +6,10 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "link/frame.hpp"
 #include "link/shm_port.hpp"
 
 namespace softrnic::link::shm {
@@ -19,19 +19,14 @@ class Buffers {
   // What the one before us at this port has lent stays lent until it is given back.
   explicit Buffers(Port& port);
 
-  std::size_t size() const { return frames_.size(); }
+  std::size_t size() const { return bases_.size(); }
   std::size_t available() const { return free_count_; }
   // Those that are with no receiver.
-  std::size_t not_lent() const { return frames_.size() - lent_count_; }
+  std::size_t not_lent() const { return bases_.size() - lent_count_; }
 
-  // An empty frame; null when all are under way.
-  Frame* allocate();
-  void release(Frame* frame) { set_free(index_of(frame)); }
-
-  std::uint32_t index_of(const Frame* frame) const {
-    return static_cast<std::uint32_t>(frame->handle);
-  }
-  std::byte* base(std::uint32_t buffer) const { return frames_[buffer].segments()[0].base; }
+  // One to fill and lend(); none when all are under way.
+  std::optional<std::uint32_t> take();
+  std::byte* base(std::uint32_t buffer) const { return bases_[buffer]; }
 
   // Marks it as borrowed by `port`, which may then learn of it.
   void lend(std::uint32_t buffer, std::size_t port, std::uint32_t token, wire::Instant now);
@@ -61,7 +56,7 @@ class Buffers {
   }
 
   decltype(PortArea::lent)* lent_;
-  std::vector<Frame> frames_;
+  std::vector<std::byte*> bases_;
   // First in, first out. What a receiver has just read is in its processor's nearest cache, from
   // where a line is dear to take; by the time all others were used it has sunk to the common one.
   std::array<std::uint16_t, kMaxBuffers> free_{};

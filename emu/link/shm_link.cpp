@@ -5,7 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "link/frame_pool.hpp"
 #include "link/shm_buffers.hpp"
+#include "link/shm_copy.hpp"
 #include "link/shm_forwarding.hpp"
 #include "link/shm_host.hpp"
 #include "link/shm_inbox.hpp"
@@ -23,6 +25,8 @@ using namespace shm;
 
 // Received frames that may be on loan at once.
 constexpr std::size_t kLoaned = 1024;
+// Arrivals whose headers are fetched together.
+constexpr std::size_t kLookedAhead = 64;
 // A frame up to this size is copied out of the segment whole, and its buffer given back at once.
 constexpr std::size_t kWhole = 512;
 // Of a longer one so much is copied: all headers, which a process gone wrong must not change under
@@ -46,6 +50,7 @@ class ShmLink final : public Link {
         bells_(port_),
         buffers_(port_),
         forwarding_(port_),
+        drafts_(buffer_size(port_.segment().mtu())),
         received_(kLoaned),
         heads_(std::make_unique_for_overwrite<std::byte[]>(kLoaned * kWhole)) {
     capabilities_.name = "shm:" + port_.segment().name();
@@ -53,6 +58,7 @@ class ShmLink final : public Link {
     capabilities_.mac = port_.identity().mac;
     capabilities_.identity = port_.identity();
     if (const auto numbers = port_.take_numbers()) capabilities_.numbers = *numbers;
+    drafts_.grow(buffers_.size());
     idle_frames_.reserve(kLoaned);
     for (std::size_t i = kLoaned; i-- > 0;) {
       received_[i].handle = kNothing;
@@ -67,9 +73,10 @@ class ShmLink final : public Link {
     const bool many_lent = buffers_.not_lent() < buffers_.size() / 4 * 3;
     if (many_lent || buffers_.available() < out.size()) buffers_.collect(now_);
     if (must_wait()) return 0;
-    std::size_t n = 0;
-    while (n < out.size() && (out[n] = buffers_.allocate()) != nullptr) ++n;
-    return n;
+    // Each that is lent has a buffer to go into.
+    const std::size_t lent = buffers_.size() - drafts_.available();
+    const std::size_t room = buffers_.available() - std::min(buffers_.available(), lent);
+    return drafts_.allocate(out.first(std::min(out.size(), room)));
   }
 
   void tx_push(wire::Instant now, std::span<Frame* const> frames) override {
@@ -82,23 +89,16 @@ class ShmLink final : public Link {
     to_wake_.clear();
   }
 
-  void tx_cancel(std::span<Frame* const> frames) override {
-    for (Frame* frame : frames) buffers_.release(frame);
-  }
+  void tx_cancel(std::span<Frame* const> frames) override { drafts_.release(frames); }
 
   std::size_t rx_burst(wire::Instant now, std::span<Frame*> out) override {
     now_ = now;
+    const std::size_t most = std::min(out.size(), idle_frames_.size());
     std::size_t n = 0;
-    while (n < out.size() && !idle_frames_.empty()) {
-      const auto arrival = inbox_.next();
-      if (!arrival) break;
-      Frame* frame = idle_frames_.back();
-      idle_frames_.pop_back();
-      fill(*frame, *arrival);
-      frame->received_at = now;
-      ++statistics_.rx_frames;
-      statistics_.rx_bytes += frame->size();
-      out[n++] = frame;
+    while (n < most) {
+      const std::span<const Arrival> arrivals = take_arrivals(most - n);
+      for (const Arrival& arrival : arrivals) out[n++] = receive(arrival);
+      if (arrivals.size() < kLookedAhead) break;
     }
     if (n > 0) inbox_.publish();
     sleeper_.after_burst(now, n, inbox_.ring());
@@ -157,23 +157,17 @@ class ShmLink final : public Link {
     const wire::ByteView bytes = frame.bytes().front();
     if (bytes.size() < wire::EthernetHeader::kSize || bytes.size() > largest_frame(bytes)) {
       ++statistics_.tx_dropped;
-      buffers_.release(&frame);
-      return;
+    } else {
+      ++statistics_.tx_frames;
+      statistics_.tx_bytes += bytes.size();
+      const std::span<const std::uint8_t> ports = forwarding_.route(bytes);
+      for (const std::uint8_t mirror : forwarding_.mirrors()) {
+        const MirrorNote note(now_, port_.index(), ports);
+        send_copy(mirror, bytes, &note);
+      }
+      for (const std::uint8_t port : ports) send_copy(port, bytes, nullptr);
     }
-    ++statistics_.tx_frames;
-    statistics_.tx_bytes += bytes.size();
-    const std::span<const std::uint8_t> ports = forwarding_.route(bytes);
-    for (const std::uint8_t mirror : forwarding_.mirrors()) {
-      const MirrorNote note(now_, port_.index(), ports);
-      send_copy(mirror, bytes, &note);
-    }
-    if (ports.empty()) {
-      buffers_.release(&frame);
-      return;
-    }
-    for (const std::uint8_t port : ports.subspan(1)) send_copy(port, bytes, nullptr);
-    const Frame::Segment& segment = frame.segments().front();
-    deliver(frame, segment.offset, bytes.size(), ports.front());
+    drafts_.release(&frame);
   }
 
   // A tag does not count against the MTU (IEEE 802.1Q).
@@ -185,29 +179,19 @@ class ShmLink final : public Link {
 
   void send_copy(std::uint8_t port, wire::ByteView bytes, const MirrorNote* note) {
     if (buffers_.available() == 0) buffers_.collect(now_);
-    Frame* copy = buffers_.allocate();
-    if (copy == nullptr) return count_drop(port);
-    std::byte* const base = buffers_.base(buffers_.index_of(copy));
+    if (buffers_.lent_to(port) >= kDropShare * buffers_.not_lent()) return count_drop(port);
+    const auto buffer = buffers_.take();
+    if (!buffer) return count_drop(port);
+    std::byte* const base = buffers_.base(*buffer);
     if (note != nullptr) note->write(base);
-    std::memcpy(base + wire::kHeadroom, bytes.data(), bytes.size());
-    deliver(*copy, wire::kHeadroom, bytes.size(), port);
-  }
-
-  // The frame's buffer goes to the port, or is free again.
-  void deliver(Frame& frame, std::size_t offset, std::size_t length, std::uint8_t port) {
-    if (buffers_.lent_to(port) >= kDropShare * buffers_.not_lent()) {
-      count_drop(port);
-      buffers_.release(&frame);
-      return;
-    }
-    const std::uint32_t buffer = buffers_.index_of(&frame);
-    buffers_.lend(buffer, port, forwarding_.token(port), now_);
+    copy_(base + wire::kHeadroom, bytes.data(), bytes.size());
+    buffers_.lend(*buffer, port, forwarding_.token(port), now_);
     const Descriptor descriptor{.port = static_cast<std::uint32_t>(port_.index()),
-                                .buffer = buffer,
-                                .offset = static_cast<std::uint32_t>(offset),
-                                .length = static_cast<std::uint32_t>(length)};
+                                .buffer = *buffer,
+                                .offset = wire::kHeadroom,
+                                .length = static_cast<std::uint32_t>(bytes.size())};
     if (!RingSender(port_.segment().record(port), port_.segment().area(port)).push(descriptor)) {
-      buffers_.recall(buffer);
+      buffers_.recall(*buffer);
       return count_drop(port);
     }
     if (wakes_[port]) return;
@@ -220,6 +204,30 @@ class ShmLink final : public Link {
   }
 
   // ---- receiving
+
+  // Their headers are on their way here when the first is looked at.
+  std::span<const Arrival> take_arrivals(std::size_t most) {
+    std::size_t n = 0;
+    for (; n < std::min(most, kLookedAhead); ++n) {
+      const auto arrival = inbox_.next();
+      if (!arrival) break;
+      arrivals_[n] = *arrival;
+      for (std::size_t at = 0; at < std::min(arrival->length, kCopied); at += kCacheLine) {
+        __builtin_prefetch(arrival->bytes + at);
+      }
+    }
+    return {arrivals_.data(), n};
+  }
+
+  Frame* receive(const Arrival& arrival) {
+    Frame* frame = idle_frames_.back();
+    idle_frames_.pop_back();
+    fill(*frame, arrival);
+    frame->received_at = now_;
+    ++statistics_.rx_frames;
+    statistics_.rx_bytes += frame->size();
+    return frame;
+  }
 
   void fill(Frame& frame, const Arrival& arrival) {
     std::byte* const head =
@@ -243,6 +251,8 @@ class ShmLink final : public Link {
   Bells bells_;
   Buffers buffers_;
   Forwarding forwarding_;
+  FramePool drafts_;  // in our own memory, until they are sent
+  FrameCopy copy_;
   Capabilities capabilities_;
   mutable Statistics statistics_;
 
@@ -251,6 +261,7 @@ class ShmLink final : public Link {
   std::vector<std::uint8_t> to_wake_;
   std::array<bool, kPorts> wakes_{};
 
+  std::array<Arrival, kLookedAhead> arrivals_;
   std::vector<Frame> received_;
   std::unique_ptr<std::byte[]> heads_;
   std::vector<Frame*> idle_frames_;
