@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bitset>
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -234,12 +235,36 @@ TEST_CASE("A segment whose processes were all killed is made anew") {
   CHECK(scene.empty());
 }
 
+// A number that processes count up together.
+class SharedCount {
+ public:
+  SharedCount()
+      : memory_(::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
+    REQUIRE(memory_ != MAP_FAILED);
+    count_ = new (memory_) std::atomic<int>(0);
+  }
+  ~SharedCount() { ::munmap(memory_, sizeof(std::atomic<int>)); }
+  SharedCount(const SharedCount&) = delete;
+  SharedCount& operator=(const SharedCount&) = delete;
+
+  void add() const { ++*count_; }
+  int value() const { return count_->load(); }
+
+ private:
+  void* memory_;
+  std::atomic<int>* count_ = nullptr;
+};
+
+// Each goes on until all have heard all: what is sent to a process that does not run may be
+// dropped, and none may end while another waits for it.
 TEST_CASE("Fifty processes hear each other") {
   constexpr int kProcesses = 50;
   ShmScene scene;
+  const SharedCount content;
   std::vector<Child> children;
   for (int i = 0; i < kProcesses; ++i) {
-    children.emplace_back([i] {
+    children.emplace_back([i, &content] {
       const auto link = open_or_null("n" + std::to_string(i + 1));
       if (link == nullptr) return 1;
       const Bytes own = ethernet(MacAddress::broadcast(), link->capabilities().mac, 80, i);
@@ -247,15 +272,15 @@ TEST_CASE("Fifty processes hear each other") {
       heard.set(static_cast<std::size_t>(i));
       const bool all = within(std::chrono::seconds(90), [&] {
         try_send(*link, own);
+        const bool was_content = heard.all();
         for (const Bytes& bytes : take_all(*link)) {
           heard.set(std::to_integer<std::size_t>(bytes[20]) % kProcesses);
         }
+        if (heard.all() && !was_content) content.add();
         // Others shall have the processors.
         std::this_thread::yield();
-        return heard.all();
+        return content.value() == kProcesses;
       });
-      // For those who came last.
-      for (int again = 0; again < 3; ++again) try_send(*link, own);
       return all ? 0 : 2;
     });
   }
