@@ -2,6 +2,7 @@
 """Where a case plays: a folder and a segment of its own, and unmodified programs on it."""
 
 import functools
+import glob
 import os
 import re
 import shutil
@@ -115,7 +116,12 @@ class Program:
             os.killpg(self._process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-        return self._process.wait()
+        status = self._process.wait()
+        # What it started dies by itself, and holds its locks until it has.
+        deadline = time.monotonic() + PATIENCE
+        while _lives(self._process.pid) and time.monotonic() < deadline:
+            time.sleep(_LOOK_AGAIN)
+        return status
 
     def signal(self, number):
         self._process.send_signal(number)
@@ -124,6 +130,19 @@ class Program:
         status = self.status()
         return f"$ {' '.join(self.words)}   [{'runs' if status is None else status}]\n" \
                f"{self.text().rstrip()}"
+
+
+def _lives(group):
+    """Whether any process of the group has not ended yet."""
+    for stat in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(stat, encoding="utf-8", errors="replace") as file:
+                state, _, its_group = file.read().rpartition(")")[2].split()[:3]
+        except OSError:
+            continue  # it has just ended
+        if int(its_group) == group and state not in "ZX":
+            return True
+    return False
 
 
 class Stage:
